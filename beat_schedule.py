@@ -1,0 +1,11 @@
+"""What beat ticks. Every tick is idempotent: any number of beats is harmless.
+
+The relay and dispatch ticks become windows that watch for up to a minute; further ticks leave at once
+(`socialq.pipeline.window`). A tick that nobody took in time is dropped: the next one does its work.
+"""
+
+beat_schedule = {
+    "relay": {"task": "socialq.relay_tick", "schedule": 5.0, "options": {"expires": 10}},
+    "dispatch": {"task": "socialq.dispatch_window", "schedule": 5.0, "options": {"expires": 10}},
+    "sweep": {"task": "socialq.sweep", "schedule": 5.0, "options": {"expires": 10}},
+}

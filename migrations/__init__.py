@@ -1,0 +1,1 @@
+"""Two Alembic lines: `central` (one database) and `cell` (every cell's database)."""

@@ -1,0 +1,461 @@
+"""Cell tables: everything that belongs to a tenant, with row security forced on each.
+
+Two runtime roles, neither owner nor able to bypass row security: `socialq_app` sees one tenant at a time, set
+per transaction; `socialq_machine` (relay, sweep) sees the outbox and the scheduling columns of all tenants.
+The database itself refuses illegal moves and half-states, and records every move.
+"""
+
+from migrations.statements import run
+
+revision = "cell_0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+PEOPLE = """
+CREATE TABLE cell.tenant_state (
+    tenant_id     uuid PRIMARY KEY,
+    name          text NOT NULL,
+    status        text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'suspended')),
+    suspended_at  timestamptz,
+    monthly_limit integer CHECK (monthly_limit >= 0),
+    -- Stops of a whole tenant: after a restore (quarantine) or by a person (crisis stop).
+    stopped_at    timestamptz,
+    stop_reason   text,
+    updated_at    timestamptz NOT NULL DEFAULT now(),
+    CHECK ((status = 'suspended') = (suspended_at IS NOT NULL))
+);
+
+CREATE TABLE cell.clients (
+    tenant_id  uuid NOT NULL REFERENCES cell.tenant_state,
+    id         uuid PRIMARY KEY,
+    name       text NOT NULL,
+    time_zone  text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (tenant_id, name),
+    UNIQUE (tenant_id, id)
+);
+
+CREATE TABLE cell.accounts (
+    tenant_id        uuid NOT NULL,
+    id               uuid PRIMARY KEY,
+    client_id        uuid NOT NULL,
+    platform         text NOT NULL,
+    handle           text NOT NULL,
+    base_url         text NOT NULL,
+    remote_user_id   text NOT NULL,
+    display_name     text NOT NULL DEFAULT '',
+    provider_app_id  uuid,
+    status           text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'needs_reconnect', 'disabled')),
+    status_reason    text,
+    -- Encrypted by the vault, bound to this row and field.
+    access_token     text NOT NULL,
+    token_expires_at timestamptz,
+    scopes           text[] NOT NULL DEFAULT '{}',
+    limits           jsonb NOT NULL DEFAULT '{}',
+    -- The platform asked to wait: the claim refuses before this.
+    hold_until       timestamptz,
+    flagged_at       timestamptz,
+    flag_reason      text,
+    created_at       timestamptz NOT NULL DEFAULT now(),
+    updated_at       timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (tenant_id, platform, handle),
+    UNIQUE (tenant_id, id),
+    FOREIGN KEY (tenant_id, client_id) REFERENCES cell.clients (tenant_id, id)
+);
+
+CREATE TABLE cell.media (
+    tenant_id   uuid NOT NULL,
+    id          uuid PRIMARY KEY,
+    client_id   uuid NOT NULL,
+    file_name   text NOT NULL,
+    storage_key text NOT NULL,
+    mime_type   text NOT NULL,
+    byte_size   bigint NOT NULL CHECK (byte_size > 0),
+    sha256      text NOT NULL,
+    width       integer,
+    height      integer,
+    alt_text    text NOT NULL DEFAULT '',
+    status      text NOT NULL CHECK (status IN ('uploaded', 'processing', 'ready', 'rejected')),
+    problem     text,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (tenant_id, id),
+    FOREIGN KEY (tenant_id, client_id) REFERENCES cell.clients (tenant_id, id)
+);
+CREATE INDEX media_same_file ON cell.media (tenant_id, client_id, sha256);
+"""
+
+POSTS = """
+CREATE TABLE cell.posts (
+    tenant_id           uuid NOT NULL,
+    id                  uuid PRIMARY KEY,
+    client_id           uuid NOT NULL,
+    approved_version_id uuid,
+    labels              text[] NOT NULL DEFAULT '{}',
+    -- Set by an import: the same row of the same file is not imported twice.
+    import_key          text,
+    created_by          text NOT NULL,
+    created_at          timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (tenant_id, id),
+    UNIQUE (tenant_id, import_key),
+    FOREIGN KEY (tenant_id, client_id) REFERENCES cell.clients (tenant_id, id)
+);
+
+CREATE TABLE cell.post_versions (
+    tenant_id    uuid NOT NULL,
+    id           uuid PRIMARY KEY,
+    post_id      uuid NOT NULL,
+    number       integer NOT NULL CHECK (number > 0),
+    -- {"parts": [{"text": …, "media": [media id, …]}, …], "options": {…}}
+    content      jsonb NOT NULL,
+    content_hash text NOT NULL,
+    media_ids    uuid[] NOT NULL DEFAULT '{}',
+    created_by   text NOT NULL,
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (post_id, number),
+    UNIQUE (tenant_id, id),
+    FOREIGN KEY (tenant_id, post_id) REFERENCES cell.posts (tenant_id, id)
+);
+ALTER TABLE cell.posts ADD FOREIGN KEY (tenant_id, approved_version_id)
+    REFERENCES cell.post_versions (tenant_id, id);
+
+CREATE TABLE cell.approvals (
+    tenant_id    uuid NOT NULL,
+    version_id   uuid NOT NULL,
+    client_id    uuid NOT NULL,
+    content_hash text NOT NULL,
+    approved_by  text NOT NULL,
+    approved_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (version_id, client_id),
+    FOREIGN KEY (tenant_id, version_id) REFERENCES cell.post_versions (tenant_id, id),
+    FOREIGN KEY (tenant_id, client_id) REFERENCES cell.clients (tenant_id, id)
+);
+"""
+
+TARGETS = """
+CREATE TABLE cell.post_targets (
+    tenant_id        uuid NOT NULL,
+    id               uuid PRIMARY KEY,
+    post_id          uuid NOT NULL,
+    account_id       uuid NOT NULL,
+    platform         text NOT NULL,
+    version_id       uuid NOT NULL,
+    status           text NOT NULL,
+    -- Why it is where it is: a code that programs read, a sentence that people read.
+    reason           text,
+    detail           text,
+    -- The change counter: every change that matters to scheduling bumps it and leaves an outbox event.
+    seq              bigint NOT NULL DEFAULT 0,
+    next_kind        text CHECK (next_kind IN ('publish', 'look')),
+    next_at          timestamptz CHECK (isfinite(next_at)),
+    publish_at       timestamptz,
+    publish_by       timestamptz,
+    -- The publication key's instant, frozen at the first mark.
+    key_instant      timestamptz,
+    attempt_count    integer NOT NULL DEFAULT 0,
+    tries_spent      integer NOT NULL DEFAULT 0,
+    lease_token      uuid,
+    lease_until      timestamptz,
+    holds_account    boolean NOT NULL DEFAULT false,
+    cancel_requested boolean NOT NULL DEFAULT false,
+    -- Of an unknown outcome: the moment from which the lost request can no longer run, and the looks since.
+    lost_at          timestamptz,
+    looks_done       integer NOT NULL DEFAULT 0,
+    looks_failed     integer NOT NULL DEFAULT 0,
+    published_at     timestamptz,
+    created_at       timestamptz NOT NULL DEFAULT now(),
+    updated_at       timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (post_id, account_id),
+    UNIQUE (tenant_id, id),
+    FOREIGN KEY (tenant_id, post_id) REFERENCES cell.posts (tenant_id, id),
+    FOREIGN KEY (tenant_id, account_id) REFERENCES cell.accounts (tenant_id, id),
+    FOREIGN KEY (tenant_id, version_id) REFERENCES cell.post_versions (tenant_id, id),
+    CONSTRAINT status_known CHECK (status IN (
+        'draft', 'invalid', 'ready', 'scheduled', 'publishing', 'retry_scheduled', 'unknown_outcome',
+        'needs_attention', 'needs_reconnect', 'failed', 'published', 'cancelled')),
+    CONSTRAINT next_work_whole CHECK ((next_kind IS NULL) = (next_at IS NULL)),
+    CONSTRAINT lease_while_publishing CHECK (
+        (status = 'publishing') = (lease_token IS NOT NULL AND lease_until IS NOT NULL)
+        AND (lease_token IS NULL) = (lease_until IS NULL)),
+    CONSTRAINT account_held_in_flight CHECK (NOT holds_account OR status IN ('publishing', 'unknown_outcome')),
+    CONSTRAINT publishing_holds_account CHECK (status <> 'publishing' OR holds_account),
+    CONSTRAINT scheduled_has_work CHECK (
+        status NOT IN ('scheduled', 'retry_scheduled')
+        OR (next_kind = 'publish' AND publish_at IS NOT NULL AND publish_by IS NOT NULL)),
+    CONSTRAINT unknown_is_looked_for CHECK (
+        status <> 'unknown_outcome' OR (next_kind = 'look' AND lost_at IS NOT NULL)),
+    CONSTRAINT resting_has_no_work CHECK (
+        status NOT IN ('draft', 'invalid', 'ready', 'needs_attention', 'needs_reconnect', 'failed', 'cancelled')
+        OR next_kind IS NULL),
+    CONSTRAINT published_has_instant CHECK ((status = 'published') = (published_at IS NOT NULL)),
+    CONSTRAINT published_only_looks CHECK (status <> 'published' OR next_kind IS NULL OR next_kind = 'look')
+) WITH (
+    fillfactor = 85,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_cost_limit = 2000
+);
+-- One target per account in flight: the guarantee. The dispatcher's predicate only saves work.
+CREATE UNIQUE INDEX post_targets_account_held ON cell.post_targets (account_id) WHERE holds_account;
+CREATE INDEX post_targets_lease ON cell.post_targets (lease_until) WHERE status = 'publishing';
+CREATE INDEX post_targets_expiring ON cell.post_targets (publish_by)
+    WHERE status IN ('scheduled', 'retry_scheduled');
+CREATE INDEX post_targets_next_work ON cell.post_targets (next_at) WHERE next_kind IS NOT NULL;
+CREATE INDEX post_targets_listing ON cell.post_targets (tenant_id, publish_at, id);
+
+CREATE TABLE cell.post_schedules (
+    tenant_id      uuid NOT NULL,
+    target_id      uuid NOT NULL,
+    seq            bigint NOT NULL,
+    publish_at     timestamptz NOT NULL,
+    -- What the person wrote, in the zone it was read in.
+    local_time     timestamp NOT NULL,
+    time_zone      text NOT NULL,
+    scheduled_by   text NOT NULL,
+    scheduled_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (target_id, seq),
+    FOREIGN KEY (tenant_id, target_id) REFERENCES cell.post_targets (tenant_id, id)
+);
+
+CREATE TABLE cell.target_parts (
+    tenant_id      uuid NOT NULL,
+    target_id      uuid NOT NULL,
+    part_no        integer NOT NULL CHECK (part_no > 0),
+    -- Results of prepare steps by name, stored the moment they exist.
+    prepared       jsonb NOT NULL DEFAULT '{}',
+    -- The mark: committed right before the request that makes this part public. No mark: certainly not sent.
+    marked_at      timestamptz,
+    marked_attempt integer,
+    -- Set when the marked request is known to have had no effect; a mark without this is unresolved.
+    mark_cleared   boolean NOT NULL DEFAULT false,
+    first_marked_at timestamptz,
+    unknown_count  integer NOT NULL DEFAULT 0,
+    remote_id      text,
+    remote_ref     jsonb NOT NULL DEFAULT '{}',
+    permalink      text,
+    accepted_at    timestamptz,
+    first_seen_at  timestamptz,
+    PRIMARY KEY (target_id, part_no),
+    FOREIGN KEY (tenant_id, target_id) REFERENCES cell.post_targets (tenant_id, id),
+    CHECK ((marked_at IS NULL) = (marked_attempt IS NULL)),
+    CHECK ((remote_id IS NULL) = (accepted_at IS NULL))
+) WITH (fillfactor = 85);
+"""
+
+EVIDENCE = """
+CREATE TABLE cell.publishing_attempts (
+    tenant_id       uuid NOT NULL,
+    target_id       uuid NOT NULL,
+    attempt_no      integer NOT NULL CHECK (attempt_no > 0),
+    idempotency_key text NOT NULL,
+    token           uuid NOT NULL,
+    state           text NOT NULL CHECK (state IN (
+        'in_flight', 'accepted', 'transient', 'rate_limited', 'auth_lost', 'permission_lost', 'rejected',
+        'duplicate', 'unknown', 'ours', 'cancelled', 'expired', 'found', 'absent')),
+    worker          text NOT NULL,
+    part_no         integer NOT NULL,
+    due_at          timestamptz NOT NULL,
+    claimed_at      timestamptz NOT NULL,
+    marked_at       timestamptz,
+    finished_at     timestamptz,
+    http_status     integer,
+    code            text,
+    message         text,
+    request_id      text,
+    PRIMARY KEY (target_id, attempt_no),
+    UNIQUE (idempotency_key),
+    FOREIGN KEY (tenant_id, target_id) REFERENCES cell.post_targets (tenant_id, id),
+    CHECK ((state = 'in_flight') = (finished_at IS NULL))
+) WITH (fillfactor = 85);
+
+CREATE TABLE cell.publications (
+    tenant_id       uuid NOT NULL,
+    publication_key text PRIMARY KEY,
+    target_id       uuid NOT NULL,
+    version_id      uuid NOT NULL,
+    key_instant     timestamptz NOT NULL,
+    remote_id       text NOT NULL,
+    permalink       text,
+    published_at    timestamptz NOT NULL,
+    UNIQUE (target_id, key_instant, version_id),
+    FOREIGN KEY (tenant_id, target_id) REFERENCES cell.post_targets (tenant_id, id)
+);
+CREATE INDEX publications_monthly ON cell.publications (tenant_id, published_at);
+
+CREATE TABLE cell.sightings (
+    tenant_id     uuid NOT NULL,
+    account_id    uuid NOT NULL,
+    remote_id     text NOT NULL,
+    target_id     uuid NOT NULL,
+    part_no       integer NOT NULL,
+    source        text NOT NULL CHECK (source IN ('answer', 'look', 'late_answer', 'person', 'duplicate_error')),
+    first_seen_at timestamptz NOT NULL,
+    PRIMARY KEY (account_id, remote_id),
+    FOREIGN KEY (tenant_id, target_id) REFERENCES cell.post_targets (tenant_id, id)
+);
+CREATE INDEX sightings_of_part ON cell.sightings (target_id, part_no);
+
+CREATE TABLE cell.target_history (
+    tenant_id   uuid NOT NULL,
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    target_id   uuid NOT NULL,
+    at          timestamptz NOT NULL DEFAULT clock_timestamp(),
+    actor       text NOT NULL,
+    from_status text,
+    to_status   text NOT NULL,
+    reason      text,
+    detail      text
+);
+CREATE INDEX target_history_of_target ON cell.target_history (target_id, id);
+
+CREATE TABLE cell.outbox_events (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant_id  uuid NOT NULL,
+    target_id  uuid NOT NULL,
+    seq        bigint NOT NULL,
+    kind       text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    relayed_at timestamptz,
+    parked_at  timestamptz,
+    failure    text,
+    -- The event's idempotency key: one event per change of a target.
+    UNIQUE (target_id, seq)
+) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000);
+CREATE INDEX outbox_events_unrelayed ON cell.outbox_events (id) WHERE relayed_at IS NULL AND parked_at IS NULL;
+"""
+
+MOVES = """
+CREATE FUNCTION cell.move_allowed(from_status text, to_status text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT from_status || '>' || to_status = ANY (ARRAY[
+        'draft>cancelled', 'draft>invalid', 'draft>published', 'draft>ready', 'invalid>draft',
+        'invalid>published', 'ready>cancelled', 'ready>draft', 'ready>published', 'ready>scheduled',
+        'scheduled>cancelled', 'scheduled>draft', 'scheduled>failed', 'scheduled>needs_reconnect',
+        'scheduled>published', 'scheduled>publishing', 'scheduled>ready', 'scheduled>retry_scheduled',
+        'retry_scheduled>cancelled', 'retry_scheduled>draft', 'retry_scheduled>failed',
+        'retry_scheduled>needs_reconnect', 'retry_scheduled>published', 'retry_scheduled>publishing',
+        'publishing>cancelled', 'publishing>failed', 'publishing>needs_reconnect',
+        'publishing>published', 'publishing>retry_scheduled', 'publishing>unknown_outcome',
+        'unknown_outcome>cancelled', 'unknown_outcome>failed', 'unknown_outcome>needs_attention',
+        'unknown_outcome>published', 'unknown_outcome>retry_scheduled', 'needs_attention>cancelled',
+        'needs_attention>draft', 'needs_attention>published', 'needs_attention>scheduled',
+        'needs_reconnect>cancelled', 'needs_reconnect>draft', 'needs_reconnect>published',
+        'needs_reconnect>scheduled', 'failed>cancelled', 'failed>draft', 'failed>published',
+        'failed>scheduled', 'cancelled>published'
+    ])
+$$;
+
+CREATE FUNCTION cell.record_move() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        IF NEW.status = OLD.status THEN
+            RETURN NEW;
+        END IF;
+        IF NOT cell.move_allowed(OLD.status, NEW.status) THEN
+            RAISE EXCEPTION 'a target can''t go from % to %', OLD.status, NEW.status
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'legal_move', TABLE = 'post_targets';
+        END IF;
+    END IF;
+    INSERT INTO cell.target_history (tenant_id, target_id, actor, from_status, to_status, reason, detail)
+    VALUES (NEW.tenant_id, NEW.id, COALESCE(NULLIF(current_setting('socialq.actor', true), ''), 'system'),
+            CASE WHEN TG_OP = 'UPDATE' THEN OLD.status END, NEW.status, NEW.reason, NEW.detail);
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER record_move BEFORE INSERT OR UPDATE OF status ON cell.post_targets
+    FOR EACH ROW EXECUTE FUNCTION cell.record_move();
+
+CREATE VIEW cell.post_statuses WITH (security_invoker = true) AS
+SELECT p.tenant_id, p.id AS post_id, count(t.id) AS targets,
+       count(*) FILTER (WHERE t.status = 'published') AS published,
+       CASE
+           WHEN count(t.id) = 0 THEN 'draft'
+           WHEN bool_and(t.status = 'cancelled') THEN 'cancelled'
+           WHEN bool_or(t.status IN ('needs_attention', 'needs_reconnect')) THEN 'needs_attention'
+           WHEN bool_or(t.status IN ('publishing', 'unknown_outcome')) THEN 'publishing'
+           WHEN bool_or(t.status IN ('scheduled', 'retry_scheduled')) THEN
+               CASE WHEN bool_or(t.status <> 'cancelled' AND (t.status = 'published' OR l.live))
+                    THEN 'publishing' ELSE 'scheduled' END
+           WHEN bool_and(t.status IN ('published', 'cancelled')) THEN 'published'
+           WHEN bool_or(t.status IN ('draft', 'invalid', 'ready')) THEN
+               CASE WHEN p.approved_version_id IS NULL THEN 'pending_approval' ELSE 'draft' END
+           WHEN bool_or(t.status <> 'cancelled' AND (t.status = 'published' OR l.live)) THEN 'partially_failed'
+           ELSE 'failed'
+       END AS status
+FROM cell.posts p
+LEFT JOIN cell.post_targets t ON t.post_id = p.id
+LEFT JOIN LATERAL (
+    SELECT true AS live FROM cell.target_parts tp
+    WHERE tp.target_id = t.id AND tp.remote_id IS NOT NULL LIMIT 1
+) l ON true
+GROUP BY p.tenant_id, p.id;
+"""
+
+TENANT_TABLES = (
+    "tenant_state",
+    "clients",
+    "accounts",
+    "media",
+    "posts",
+    "post_versions",
+    "approvals",
+    "post_targets",
+    "post_schedules",
+    "target_parts",
+    "publishing_attempts",
+    "publications",
+    "sightings",
+    "target_history",
+    "outbox_events",
+)
+
+ROW_SECURITY = """
+ALTER TABLE cell.{table} ENABLE ROW LEVEL SECURITY;
+ALTER TABLE cell.{table} FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_tenant ON cell.{table} TO socialq_app
+    USING (tenant_id = (SELECT NULLIF(current_setting('socialq.tenant', true), '')::uuid))
+    WITH CHECK (tenant_id = (SELECT NULLIF(current_setting('socialq.tenant', true), '')::uuid));
+"""
+
+APP_GRANTS = """
+GRANT USAGE ON SCHEMA cell TO socialq_app, socialq_machine;
+GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA cell TO socialq_app;
+REVOKE INSERT, UPDATE ON cell.alembic_version, cell.post_statuses FROM socialq_app;
+REVOKE UPDATE ON cell.target_history, cell.post_versions, cell.approvals, cell.publications FROM socialq_app;
+"""
+
+# Relay and sweep see the outbox and the scheduling columns of all tenants, nothing else: no text, no token.
+MACHINE_GRANTS = """
+CREATE POLICY all_tenants ON cell.outbox_events TO socialq_machine USING (true) WITH CHECK (true);
+CREATE POLICY all_tenants ON cell.post_targets TO socialq_machine USING (true) WITH CHECK (true);
+CREATE POLICY all_tenants ON cell.target_parts TO socialq_machine USING (true) WITH CHECK (true);
+CREATE POLICY all_tenants ON cell.publishing_attempts TO socialq_machine USING (true) WITH CHECK (true);
+CREATE POLICY all_tenants ON cell.accounts TO socialq_machine USING (true);
+CREATE POLICY all_tenants ON cell.tenant_state TO socialq_machine USING (true);
+CREATE POLICY all_tenants ON cell.target_history TO socialq_machine WITH CHECK (true);
+GRANT SELECT, INSERT, UPDATE ON cell.outbox_events TO socialq_machine;
+GRANT SELECT (tenant_id, id, post_id, account_id, platform, version_id, status, reason, detail, seq, next_kind,
+              next_at, publish_at, publish_by, key_instant, attempt_count, tries_spent, lease_token, lease_until,
+              holds_account, cancel_requested, lost_at, looks_done, looks_failed, published_at, updated_at),
+      UPDATE (status, reason, detail, seq, next_kind, next_at, tries_spent, lease_token, lease_until, holds_account,
+              cancel_requested, lost_at, looks_done, looks_failed, updated_at)
+    ON cell.post_targets TO socialq_machine;
+GRANT SELECT (tenant_id, target_id, part_no, marked_at, marked_attempt, mark_cleared, first_marked_at,
+              unknown_count, accepted_at),
+      UPDATE (mark_cleared, unknown_count)
+    ON cell.target_parts TO socialq_machine;
+GRANT SELECT (tenant_id, target_id, attempt_no, token, state, part_no, marked_at, claimed_at),
+      UPDATE (state, finished_at, code, message)
+    ON cell.publishing_attempts TO socialq_machine;
+GRANT SELECT (tenant_id, id, platform, provider_app_id, hold_until) ON cell.accounts TO socialq_machine;
+GRANT SELECT (tenant_id, status, suspended_at, stopped_at) ON cell.tenant_state TO socialq_machine;
+GRANT INSERT ON cell.target_history TO socialq_machine;
+"""
+
+
+def upgrade() -> None:
+    for statements in (PEOPLE, POSTS, TARGETS, EVIDENCE, MOVES):
+        run(statements)
+    for table in TENANT_TABLES:
+        run(ROW_SECURITY.format(table=table))
+    run(APP_GRANTS)
+    run(MACHINE_GRANTS)

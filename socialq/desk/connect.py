@@ -1,0 +1,231 @@
+"""Connecting an account: the platform says who a token belongs to, then the account is stored.
+
+Arrives: a platform, an address and a token that a person has. Leaves: an `Account`, the token encrypted. What
+must stay true: the platform is asked before any transaction; no message shows the token; an account that is
+connected anew keeps its id, and with it its queue and its history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, assert_never
+from urllib.parse import urlsplit
+
+from psycopg import errors
+
+from socialq.desk.refusals import refusal, unknown
+from socialq.desk.tenants import cell_of
+from socialq.domain.ids import new_id
+from socialq.domain.outcomes import AuthLost, Ours, PermissionLost, RateLimited, Rejected, Transient
+from socialq.providers.addresses import BadBaseUrl, check_base_url
+from socialq.providers.base import Connection
+from socialq.providers.registry import ADAPTERS, UnknownPlatform, adapter_for
+from socialq.store.cell import accounts, clients
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from socialq.domain.errors import InputRefused
+    from socialq.domain.outcomes import PrepareFailure
+    from socialq.providers.base import Adapter
+    from socialq.providers.http import Http
+    from socialq.store.sessions import Row, Session
+    from socialq.store.stores import Stores
+    from socialq.vault import Vault
+
+_LONGEST_TOKEN: Final = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """One channel of a client, without its token."""
+
+    tenant_id: UUID
+    id: UUID
+    client_id: UUID
+    platform: str
+    handle: str
+    base_url: str
+    remote_user_id: str
+    display_name: str
+    status: str
+    status_reason: str | None
+    scopes: frozenset[str]
+    limits: Mapping[str, Any]
+    hold_until: datetime | None
+    flagged_at: datetime | None
+    flag_reason: str | None
+    created_at: datetime
+
+    @property
+    def name(self) -> str:
+        """How people name it: `platform:handle`."""
+        return f"{self.platform}:{self.handle}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What the platform said, and what it was asked with."""
+
+    platform: str
+    base_url: str
+    token: str = field(repr=False)
+    connection: Connection
+
+
+def add_account(
+    stores: Stores,
+    vault: Vault,
+    http: Http,
+    *,
+    tenant: UUID,
+    client: UUID,
+    platform: str,
+    base_url: str,
+    token: str,
+    actor: str,
+    allow_private_addresses: bool = False,
+    adapter_of: Callable[[str], Adapter] = adapter_for,
+) -> Account:
+    """Ask the platform who `token` belongs to and store the account, or give a known one its new token."""
+    cell = cell_of(stores, tenant)
+    with cell.app.transaction(tenant=tenant, actor=actor) as session:
+        if clients.by_id(session, client) is None:
+            raise unknown("client", client, what="client")
+    found = _ask(
+        http,
+        _adapter(platform, adapter_of),
+        base_url=_checked_url(base_url, allow_private=allow_private_addresses),
+        token=_checked_token(token),
+    )
+    for attempt in (1, 2):
+        try:
+            with cell.app.transaction(tenant=tenant, actor=actor) as session:
+                return _account(_store(session, vault, tenant=tenant, client=client, found=found))
+        except errors.UniqueViolation:
+            # Another session has just added the same account: the second time it is found and reconnected.
+            if attempt == 2:
+                raise
+    raise AssertionError("the loop returns or raises")
+
+
+def list_accounts(stores: Stores, *, tenant: UUID) -> list[Account]:
+    """List the tenant's accounts, by platform and handle."""
+    with cell_of(stores, tenant).app.transaction(tenant=tenant) as session:
+        return [_account(row) for row in accounts.list_all(session)]
+
+
+def _adapter(platform: str, adapter_of: Callable[[str], Adapter]) -> Adapter:
+    try:
+        return adapter_of(platform)
+    except UnknownPlatform:
+        raise unknown("platform", platform, what="platform", known=sorted(ADAPTERS)) from None
+
+
+def _checked_url(base_url: str, *, allow_private: bool) -> str:
+    try:
+        return check_base_url(base_url.strip(), allow_private=allow_private)
+    except BadBaseUrl as error:
+        reason = str(error).rstrip(".")
+        way_out = "give the server's address, such as https://social.example"
+        raise refusal("base_url", base_url, reason[:1].lower() + reason[1:], way_out) from None
+
+
+def _checked_token(token: str) -> str:
+    """Take the blanks off that a file or a paste leaves; refuse what no HTTP header can carry."""
+    plain = token.strip()
+    if not plain:
+        raise refusal("token", "", "is empty", "give the access token that the platform shows")
+    if not plain.isascii() or not plain.isprintable() or " " in plain or len(plain) > _LONGEST_TOKEN:
+        problem = "is not one word of plain letters, digits and signs"
+        raise refusal("token", "", problem, "copy it again, without line breaks or blanks")
+    return plain
+
+
+def _ask(http: Http, adapter: Adapter, *, base_url: str, token: str) -> _Found:
+    answer = adapter.connect(http, base_url=base_url, token=token)
+    if not isinstance(answer, Connection):
+        raise _not_connected(answer, base_url=base_url)
+    if missing := adapter.required_scopes - answer.scopes:
+        problem = f"may not do what publishing needs: {', '.join(sorted(missing))} is missing"
+        raise refusal("token", "", problem, "make a token with these permissions")
+    return _Found(platform=adapter.platform, base_url=base_url, token=token, connection=answer)
+
+
+def _not_connected(failure: PrepareFailure, *, base_url: str) -> InputRefused:
+    """Say why the platform didn't tell who the token belongs to; evidence is redacted already."""
+    host = urlsplit(base_url).netloc
+    said = f" ({failure.evidence.message})" if failure.evidence.message else ""
+    match failure:
+        case AuthLost():
+            return refusal("token", "", f"is not accepted by {host}{said}", "make a new token there")
+        case PermissionLost():
+            problem = f"may not read its own account on {host}{said}"
+            return refusal("token", "", problem, "make a token that may read")
+        case Rejected():
+            return refusal(
+                "base_url", base_url, f"gives no usable answer{said}", "check address and platform"
+            )
+        case RateLimited(retry_after_seconds=seconds):
+            problem = f"asks to wait{said}"
+            return refusal("base_url", base_url, problem, f"try again in {seconds:.0f} seconds")
+        case Transient():
+            return refusal("base_url", base_url, f"can't be reached{said}", "check it, or try again later")
+        case Ours():
+            return refusal("platform", host, f"refuses our application{said}", "check the application there")
+        case _:
+            assert_never(failure)
+
+
+def _store(session: Session, vault: Vault, *, tenant: UUID, client: UUID, found: _Found) -> Row:
+    """Insert the account, or reconnect the one that it is. The token is bound to the row's id."""
+    told = found.connection
+    same = accounts.lock_same(
+        session,
+        platform=found.platform,
+        handle=told.handle,
+        base_url=found.base_url,
+        remote_user_id=told.remote_user_id,
+    )
+    known = _known(same, client=client, found=found)
+    account_id = new_id() if known is None else known["id"]
+    values = {
+        "tenant_id": tenant,
+        "id": account_id,
+        "client_id": client,
+        "platform": found.platform,
+        "handle": told.handle,
+        "base_url": found.base_url,
+        "remote_user_id": told.remote_user_id,
+        "display_name": told.display_name,
+        "scopes": told.scopes,
+        "limits": told.limits,
+        "access_token": vault.encrypt(
+            found.token, tenant_id=tenant, table="accounts", row_id=account_id, field="access_token"
+        ),
+    }
+    if known is None:
+        return accounts.insert(session, values)
+    row = accounts.reconnect(session, values)
+    if row is None:
+        raise unknown("account", account_id, what="account")
+    return row
+
+
+def _known(same: Sequence[Row], *, client: UUID, found: _Found) -> Row | None:
+    """Return the account that this is. The platform's own user id decides; a name can change hands."""
+    told = found.connection
+    name = f"{found.platform}:{told.handle}"
+    mine = next((row for row in same if row["remote_user_id"] == told.remote_user_id), None)
+    if any(row is not mine and row["handle"] == told.handle for row in same):
+        problem = "is known here as another user's name: the name has changed hands"
+        raise refusal("account", name, problem, "connect the account that had the name again first")
+    if mine is not None and mine["client_id"] != client:
+        raise refusal("account", name, "belongs to another client of this tenant", "use it there")
+    return mine
+
+
+def _account(row: Row) -> Account:
+    return Account(**{**row, "scopes": frozenset(row["scopes"])})

@@ -1,0 +1,279 @@
+"""Deciding: a person retries, cancels, or marks as published one target.
+
+Arrives: a target's id and what the person wants. Leaves: the move, committed with its outbox event, or a
+refusal that says what to do instead. What must stay true: a target in flight is never taken from its worker;
+what may be live is sent again only because a person decided so, and the history says it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NoReturn, assert_never
+
+from socialq.desk.links import FIELD as LINK_FIELD
+from socialq.desk.links import RemotePost, remote_post
+from socialq.desk.refusals import no_target, refusal
+from socialq.desk.tenants import cell_of
+from socialq.desk.wake import wake_relay
+from socialq.domain.keys import publication_key
+from socialq.domain.states import CANCELLABLE, RETRYABLE, NextKind, TargetStatus
+from socialq.domain.targets import Move
+from socialq.store.cell import accounts, post_targets, posts, settlements, target_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from socialq.domain.errors import InputRefused
+    from socialq.domain.targets import PartState, Target
+    from socialq.store.sessions import Row, Session
+    from socialq.store.stores import Stores
+
+S = TargetStatus
+
+_LONGEST_REASON: Final = 500
+
+
+class CancelResult(StrEnum):
+    """What cancelling came to."""
+
+    CANCELLED = "cancelled"
+    """Nothing of it will be sent."""
+    REQUESTED = "requested"
+    """It is in flight: it is cancelled if it turns out not to have gone out."""
+
+
+def retry(
+    stores: Stores,
+    *,
+    tenant: UUID,
+    target_id: UUID,
+    now: datetime,
+    publish_by_hours: float = 24.0,
+    actor: str,
+) -> Target:
+    """Send a target again, now; its retry budget starts anew. `detail` of the answer says what was decided.
+
+    `publish_by` moves to `publish_by_hours` from `now` (aware) if it has passed. The publication key stays.
+    """
+    cell = cell_of(stores, tenant)
+    with cell.app.transaction(tenant=tenant, actor=actor) as session:
+        target = post_targets.lock(session, target_id)
+        if target is None:
+            raise no_target(target_id)
+        if target.status not in RETRYABLE:
+            raise _not_retryable(target)
+        _check_sendable(session, target)
+        unresolved = [part for part in target_parts.full_parts(session, target_id) if part.unresolved]
+        for part in unresolved:
+            target_parts.resolve_mark(
+                session, target_id=target_id, part_no=part.part_no, clear=True, count_unknown=False
+            )
+        move = _retry_move(target, unresolved, now=now, publish_by_hours=publish_by_hours)
+        moved = _applied(post_targets.apply(session, target, move))
+    wake_relay(cell, [moved], now=now)
+    return moved
+
+
+def cancel(stores: Stores, *, tenant: UUID, target_id: UUID, reason: str, actor: str) -> CancelResult:
+    """Withdraw a target, or, while it is in flight, note that it is to be withdrawn if it hasn't gone out."""
+    why = reason.strip()[:_LONGEST_REASON]
+    with cell_of(stores, tenant).app.transaction(tenant=tenant, actor=actor) as session:
+        target = post_targets.lock(session, target_id)
+        if target is None:
+            raise no_target(target_id)
+        if target.status in CANCELLABLE:
+            parts = target_parts.full_parts(session, target_id)
+            move = Move(
+                to=S.CANCELLED,
+                reason="cancelled",
+                detail=_cancel_detail(why, parts),
+                event="target.cancelled",
+            )
+            _applied(post_targets.apply(session, target, move))
+            return CancelResult.CANCELLED
+        match target.status:
+            case S.PUBLISHING | S.UNKNOWN_OUTCOME:
+                post_targets.request_cancel(session, target_id, reason=why or "cancel requested")
+                return CancelResult.REQUESTED
+            case S.PUBLISHED:
+                problem = "is published, and can't be called back from here"
+                raise refusal("target", target_id, problem, "delete the post on the platform")
+            case S.CANCELLED:
+                raise refusal("target", target_id, "is cancelled already", "nothing is left to do")
+            case S.INVALID:
+                problem = "was never accepted for sending"
+                raise refusal("target", target_id, problem, "edit its post, or leave it")
+            case _:
+                raise AssertionError(f"{target.status} is cancellable")
+
+
+def mark_published(
+    stores: Stores, *, tenant: UUID, target_id: UUID, link_or_id: str, now: datetime, actor: str
+) -> Target:
+    """Record that a target is live, on a person's word: with the link or id of its first part.
+
+    Of a thread only that part is recorded as seen; `detail` says that the others were not checked.
+    """
+    with cell_of(stores, tenant).app.transaction(tenant=tenant, actor=actor) as session:
+        target = post_targets.lock(session, target_id)
+        if target is None:
+            raise no_target(target_id)
+        if target.status is S.PUBLISHED:
+            raise refusal("target", target_id, "is published already", "nothing is left to do")
+        if target.status is S.PUBLISHING:
+            problem = "is being sent at this moment"
+            raise refusal("target", target_id, problem, "wait for the outcome, then look again")
+        account = _account_of(session, target)
+        post = remote_post(link_or_id, base_url=account["base_url"], handle=account["handle"])
+        parts = target_parts.full_parts(session, target_id)
+        first = _record_first_part(session, target, parts[0], post, now=now)
+        moved = _applied(
+            post_targets.apply(session, target, _published_move(target, parts, now=now, actor=actor))
+        )
+        key = publication_key(moved.id, moved.key_instant or now, moved.version_id)
+        settlements.publish(session, target=moved, publication_key=key, first=first)
+    return moved
+
+
+def _retry_move(
+    target: Target, unresolved: Sequence[PartState], *, now: datetime, publish_by_hours: float
+) -> Move:
+    overdue = target.publish_by is None or target.publish_by <= now
+    return Move(
+        to=S.SCHEDULED,
+        reason="retried",
+        detail=_retry_detail(unresolved),
+        next_kind=NextKind.PUBLISH,
+        next_at=now,
+        changes={
+            "tries_spent": 0,
+            "publish_at": target.publish_at or now,
+            "publish_by": now + timedelta(hours=publish_by_hours) if overdue else target.publish_by,
+            "cancel_requested": False,
+            "lost_at": None,
+            "looks_done": 0,
+            "looks_failed": 0,
+        },
+        event="target.retry",
+    )
+
+
+def _retry_detail(unresolved: Sequence[PartState]) -> str | None:
+    if not unresolved:
+        return None
+    numbers = ", ".join(str(part.part_no) for part in unresolved)
+    since = min(part.marked_at for part in unresolved if part.marked_at is not None)
+    return (
+        f"sent again by a person's decision: the answer for part {numbers}, sent at"
+        f" {since:%Y-%m-%d %H:%M} UTC, was lost; if it is live already, the post is there twice"
+    )
+
+
+def _not_retryable(target: Target) -> InputRefused:
+    """Say why a target isn't sent again, and what to do instead."""
+    match target.status:
+        case S.UNKNOWN_OUTCOME:
+            problem = "may be live, and is being looked for"
+            way_out = "wait for the outcome, or mark it published if you see it"
+        case S.PUBLISHED:
+            problem, way_out = "is published: sending it again would post it twice", "write a new post"
+        case S.CANCELLED:
+            problem, way_out = "is cancelled", "write a new post"
+        case S.PUBLISHING:
+            problem, way_out = "is being sent at this moment", "wait for the outcome"
+        case S.SCHEDULED | S.RETRY_SCHEDULED:
+            problem, way_out = "is going to be sent anyway", "wait, or reschedule it"
+        case S.DRAFT | S.INVALID | S.READY:
+            problem, way_out = "was never scheduled", "approve its post and schedule it"
+        case S.FAILED | S.NEEDS_ATTENTION | S.NEEDS_RECONNECT:
+            raise AssertionError(f"{target.status} is retryable")
+        case _:
+            assert_never(target.status)
+    return refusal("target", target.id, problem, way_out)
+
+
+def _check_sendable(session: Session, target: Target) -> None:
+    """Refuse a retry that the guards would stop at once.
+
+    The post is only read: it comes before targets in the lock order. An edit that waits for this target's
+    lock finds it scheduled then, and makes it a draft again.
+    """
+    account = _account_of(session, target)
+    name = f"{account['platform']}:{account['handle']}"
+    if account["status"] != "active":
+        problem = f"can't be sent: the account {name} {_WHY_NOT_ACTIVE[account['status']]}"
+        raise refusal("target", target.id, problem, "connect the account again (account add), then retry")
+    post = posts.by_id(session, target.post_id)
+    if post is None or post["approved_version_id"] != target.version_id:
+        raise refusal("target", target.id, "is not approved as it stands", "approve its post, then retry")
+
+
+_WHY_NOT_ACTIVE: Final = {
+    "needs_reconnect": "needs to be connected again",
+    "disabled": "is disabled",
+}
+
+
+def _cancel_detail(why: str, parts: Sequence[PartState]) -> str | None:
+    live = sum(part.live for part in parts)
+    said = [why] if why else []
+    if live:
+        said.append(f"{live} of {len(parts)} parts are live already and stay")
+    elif any(part.unresolved for part in parts):
+        said.append("it may be live: the answer to its request was lost")
+    return "; ".join(said) or None
+
+
+def _record_first_part(
+    session: Session, target: Target, part: PartState, post: RemotePost, *, now: datetime
+) -> PartState:
+    if part.remote_id is not None and part.remote_id != post.remote_id:
+        problem = f"is not the post that was seen: part 1 is live as {part.permalink or part.remote_id}"
+        raise refusal(LINK_FIELD, post.permalink or post.remote_id, problem, "give that one")
+    if not settlements.see(session, target=target, part_no=1, remote_id=post.remote_id, source="person"):
+        problem = "belongs to another post that went out from here"
+        raise refusal(LINK_FIELD, post.permalink or post.remote_id, problem, "give this post's own link")
+    target_parts.accept(
+        session,
+        target_id=target.id,
+        part_no=1,
+        remote_id=post.remote_id,
+        permalink=post.permalink,
+        remote_ref={},
+        accepted_at=now,
+    )
+    return next(found for found in target_parts.full_parts(session, target.id) if found.part_no == 1)
+
+
+def _published_move(target: Target, parts: Sequence[PartState], *, now: datetime, actor: str) -> Move:
+    unseen = [part.part_no for part in parts if part.part_no > 1 and not part.live]
+    detail = f"marked as published by {actor}"
+    if unseen:
+        numbers = ", ".join(str(number) for number in unseen)
+        detail += f"; part {numbers} of {len(parts)} was not checked"
+    return Move(
+        to=S.PUBLISHED,
+        reason="marked_published",
+        detail=detail,
+        changes={"published_at": now, "key_instant": target.key_instant or target.publish_at or now},
+        event="target.published",
+    )
+
+
+def _account_of(session: Session, target: Target) -> Row:
+    (account,) = accounts.by_ids(session, [target.account_id])
+    return account
+
+
+def _applied(moved: Target | None) -> Target:
+    """Return the moved target; its row was locked, so nobody can have changed it."""
+    if moved is None:
+        _lost()
+    return moved
+
+
+def _lost() -> NoReturn:
+    raise AssertionError("a locked target changed under its lock")

@@ -1,0 +1,51 @@
+"""What travels between the hops: events, index rows, messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from socialq.domain.states import NextKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message to a worker: nothing in it is secret, and nothing in it is the truth."""
+
+    tenant_id: UUID
+    target_id: UUID
+    seq: int
+    kind: NextKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexRow:
+    """A target's next work as the dispatch index mirrors it."""
+
+    target_id: UUID
+    tenant_id: UUID
+    account_id: UUID
+    platform: str
+    provider_app_id: UUID | None
+    seq: int
+    kind: NextKind | None
+    """None: no next work; the row is done."""
+    due_at: datetime | None
+    publish_by: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """An outbox event: something about this target changed."""
+
+    id: int
+    target_id: UUID
+
+
+class RowsRefusedError(Exception):
+    """The index refuses at least one of the rows it was given; nothing was written."""
+
+
+class QueueUnreachableError(Exception):
+    """The queue can't be reached now; what was handed to it may or may not have been sent."""

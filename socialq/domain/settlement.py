@@ -1,0 +1,448 @@
+"""What becomes of a target: from an outcome, a look, or a lease that ended, to a decision. Pure.
+
+Arrives: the target's row as it stands locked, the part in question, what happened. Leaves: a `Decision`: the
+move, what becomes of the part's mark, and what it means for the account. The store applies it in one
+transaction. What must stay true: an unresolved mark never leads to another publish; a part that is live is
+never sent again; nothing here can be reached by a target that is already published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal, assert_never
+
+from socialq.domain.outcomes import (
+    Absent,
+    AuthLost,
+    CannotTell,
+    Duplicate,
+    Evidence,
+    Found,
+    LookResult,
+    Ours,
+    PermissionLost,
+    RateLimited,
+    Rejected,
+    Transient,
+    Unknown,
+)
+from socialq.domain.retry import RetryPolicy, next_try, rate_limit_until
+from socialq.domain.states import NextKind, TargetStatus
+from socialq.domain.targets import Move, PartState, Target
+
+S = TargetStatus
+
+Failure = Transient | RateLimited | AuthLost | PermissionLost | Rejected | Duplicate | Unknown | Ours
+"""Every outcome of a publish step but acceptance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The policies that decisions follow; built once from the settings."""
+
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    look_delays_seconds: tuple[float, ...] = (10.0, 60.0, 300.0)
+    """When to look after an unknown outcome, counted from the moment the request can no longer run."""
+    look_again_seconds: float = 3600.0
+    """When to look once more after a retry that followed an unknown outcome."""
+    failed_looks_allowed: int = 8
+    """After this many looks in a row that could not be finished, a person decides."""
+    random: Callable[[], float] = field(repr=False, default=lambda: 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountEffect:
+    """What an outcome means for the account."""
+
+    status: Literal["needs_reconnect"] | None = None
+    flag: str | None = None
+    hold_until: datetime | None = None
+    hold_scope: Literal["account", "app", "platform"] = "account"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A move, and what goes with it."""
+
+    move: Move
+    clear_mark: bool = False
+    """The marked request of this part certainly had no effect."""
+    count_unknown: bool = False
+    """This part's outcome is unknown once more."""
+    found: Found | None = None
+    """The part is live: store its id."""
+    account: AccountEffect | None = None
+    alarm: str | None = None
+    attempt_state: str = "transient"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a decision looks at."""
+
+    target: Target
+    part: PartState
+    """The part that was being sent, or that is being looked for."""
+    any_live: bool
+    """Whether any part of the target is live."""
+    parts_after: int
+    """How many parts follow this one."""
+    now: datetime
+    lag_seconds: float | None
+    """After this long a live post is certain to be listed; None where the platform can't be asked."""
+
+
+def after_failure(situation: Situation, outcome: Failure, rules: Rules) -> Decision:
+    """Decide what becomes of a claimed target whose request came to `outcome`."""
+    match outcome:
+        case Transient():
+            return _try_again(situation, outcome, rules)
+        case RateLimited():
+            until = rate_limit_until(now=situation.now, retry_after_seconds=outcome.retry_after_seconds)
+            effect = AccountEffect(hold_until=until, hold_scope=outcome.scope, reason="rate_limited")
+            return _wait(situation, outcome.evidence, until=until, effect=effect, state="rate_limited")
+        case Ours():
+            until = situation.now + timedelta(seconds=outcome.retry_after_seconds)
+            effect = AccountEffect(hold_until=until, hold_scope=outcome.scope, reason="our_application")
+            decision = _wait(situation, outcome.evidence, until=until, effect=effect, state="ours")
+            return _with_alarm(decision, f"our application is refused: {outcome.evidence.message}")
+        case AuthLost():
+            move = _resting(situation, S.NEEDS_RECONNECT, "authorisation_ended", outcome.evidence)
+            effect = AccountEffect(status="needs_reconnect", reason=outcome.evidence.message)
+            return Decision(move=move, clear_mark=True, account=effect, attempt_state="auth_lost")
+        case PermissionLost():
+            move = _resting(situation, S.FAILED, "no_permission", outcome.evidence)
+            effect = AccountEffect(flag=outcome.evidence.message)
+            return Decision(move=move, clear_mark=True, account=effect, attempt_state="permission_lost")
+        case Rejected():
+            move = _resting(situation, S.FAILED, f"rejected_{outcome.reason}", outcome.evidence)
+            return Decision(move=move, clear_mark=True, attempt_state="rejected")
+        case Duplicate():
+            return _duplicate(situation, outcome, rules)
+        case Unknown():
+            return unknown(situation, outcome.evidence, lost_at=situation.now, rules=rules)
+        case _:
+            assert_never(outcome)
+
+
+def unknown(situation: Situation, evidence: Evidence, *, lost_at: datetime, rules: Rules) -> Decision:
+    """Decide for a marked request whose answer is lost; from `lost_at` on it can no longer run.
+
+    Nothing is sent again until absence is proven. Where nobody can look, a person decides.
+    """
+    detail = _sentence(evidence)
+    if situation.lag_seconds is None:
+        move = Move(to=S.NEEDS_ATTENTION, reason="outcome_unknown", detail=detail)
+        return Decision(move=move, count_unknown=True, attempt_state="unknown")
+    first_look = lost_at + timedelta(seconds=rules.look_delays_seconds[0])
+    move = Move(
+        to=S.UNKNOWN_OUTCOME,
+        reason="outcome_unknown",
+        detail=detail,
+        next_kind=NextKind.LOOK,
+        next_at=first_look,
+        changes={"lost_at": lost_at, "looks_done": 0, "looks_failed": 0, "holds_account": True},
+    )
+    return Decision(move=move, count_unknown=True, attempt_state="unknown")
+
+
+def after_lease_end(situation: Situation, rules: Rules) -> Decision:
+    """Decide for a claim whose lease ended without an answer: by its mark.
+
+    Without a mark it was certainly not sent: it is tried again and one of the budget is spent, so that a
+    message that kills its worker ends. With an unanswered mark it may be live.
+    """
+    lease_until = situation.target.lease_until
+    if lease_until is None:
+        raise ValueError("a target without a lease has none that could end")
+    if situation.part.unresolved and situation.part.marked_attempt == situation.target.attempt_count:
+        evidence = Evidence(code="worker.lost", message="the worker stopped before it could record the answer")
+        return unknown(situation, evidence, lost_at=lease_until, rules=rules)
+    evidence = Evidence(code="worker.lost", message="the worker stopped before anything was sent")
+    return _try_again(situation, Transient(evidence=evidence), rules)
+
+
+def after_look(situation: Situation, result: LookResult, rules: Rules) -> Decision:
+    """Decide for a target of unknown outcome that was looked for."""
+    match result:
+        case Found():
+            return _found(situation, result)
+        case Absent():
+            return _absent(situation, rules)
+        case CannotTell():
+            return _look_failed(situation, result, rules)
+        case _:
+            assert_never(result)
+
+
+def after_published_look(situation: Situation, result: LookResult, rules: Rules) -> Decision:
+    """Decide for a published target that was looked for once more after an earlier unknown outcome.
+
+    It stays published whatever comes. A post that is found now is a second one, since ids that a part owns are
+    left out of the look: the store records the sighting, and that raises the duplicate alarm.
+    """
+    target = situation.target
+    looks_failed = target.looks_failed + 1
+    if isinstance(result, CannotTell) and looks_failed < rules.failed_looks_allowed:
+        wait_seconds = min(rules.retry.cap_seconds, rules.look_delays_seconds[0] * 2.0**looks_failed)
+        at = situation.now + timedelta(seconds=wait_seconds)
+        move = _stay_published(target, at=at, looks_failed=looks_failed)
+    else:
+        move = _stay_published(target, at=None, looks_failed=0)
+    return Decision(move=move, attempt_state="accepted")
+
+
+def expired(situation: Situation) -> Decision:
+    """Decide for a target that is past `publish_by` and has nothing in flight."""
+    detail = "its publish-by time passed before it could be sent"
+    if situation.any_live:
+        detail = "its publish-by time passed before the rest of the thread could be sent"
+    if situation.target.cancel_requested and not situation.any_live:
+        return Decision(move=_cancelled(), attempt_state="cancelled")
+    return Decision(move=Move(to=S.FAILED, reason="expired", detail=detail), attempt_state="expired")
+
+
+def cancelled_before_mark(situation: Situation) -> Decision:
+    """Decide for a claim whose mark was refused because a person withdrew the target."""
+    if situation.any_live:
+        move = Move(
+            to=S.FAILED,
+            reason="cancelled_midway",
+            detail="withdrawn after a part of the thread was live; the rest was not sent",
+        )
+        return Decision(move=move, attempt_state="cancelled")
+    return Decision(move=_cancelled(), attempt_state="cancelled")
+
+
+def wait_before_claim(target: Target, *, reason: str, detail: str, until: datetime) -> Move:
+    """Move a target that a guard holds back: it waits, spends nothing, and fails at once if it can't be in time."""
+    if target.publish_by is not None and until >= target.publish_by:
+        return Move(to=S.FAILED, reason=reason, detail=f"{detail}; that outlasts its publish-by time")
+    return Move(to=S.RETRY_SCHEDULED, reason=reason, detail=detail, next_kind=NextKind.PUBLISH, next_at=until)
+
+
+def published(
+    *, now: datetime, retried_after_unknown: bool, accepted_at: datetime | None, rules: Rules
+) -> Move:
+    """Move a target whose parts are all live. After an earlier unknown it is looked for once more, later."""
+    again = now + timedelta(seconds=rules.look_again_seconds) if retried_after_unknown else None
+    return Move(
+        to=S.PUBLISHED,
+        next_kind=None if again is None else NextKind.LOOK,
+        next_at=again,
+        changes={"published_at": accepted_at or now},
+        event="target.published",
+    )
+
+
+def _try_again(situation: Situation, outcome: Transient, rules: Rules) -> Decision:
+    target = situation.target
+    if target.cancel_requested:
+        decision = cancelled_before_mark(situation)
+        return Decision(move=decision.move, clear_mark=True, attempt_state="cancelled")
+    tries_spent = target.tries_spent + (1 if outcome.spends_budget else 0)
+    at = next_try(
+        rules.retry,
+        now=situation.now,
+        tries_spent=tries_spent,
+        publish_by=_publish_by(target),
+        random=rules.random,
+        retry_after_seconds=outcome.retry_after_seconds,
+    )
+    detail = _sentence(outcome.evidence)
+    if at is None:
+        used_up = tries_spent >= rules.retry.budget
+        move = Move(
+            to=S.FAILED,
+            reason="budget_used_up" if used_up else "expired",
+            detail=f"{detail}; {'no tries are left' if used_up else 'a further try would be past its publish-by time'}",
+            changes={"tries_spent": tries_spent},
+        )
+    else:
+        move = Move(
+            to=S.RETRY_SCHEDULED,
+            reason=outcome.evidence.code or "transient",
+            detail=detail,
+            next_kind=NextKind.PUBLISH,
+            next_at=at,
+            changes={"tries_spent": tries_spent},
+        )
+    return Decision(move=move, clear_mark=True, attempt_state="transient")
+
+
+def _wait(
+    situation: Situation, evidence: Evidence, *, until: datetime, effect: AccountEffect, state: str
+) -> Decision:
+    if situation.target.cancel_requested:
+        decision = cancelled_before_mark(situation)
+        return Decision(move=decision.move, clear_mark=True, account=effect, attempt_state="cancelled")
+    move = wait_before_claim(situation.target, reason=state, detail=_sentence(evidence), until=until)
+    return Decision(move=move, clear_mark=True, account=effect, attempt_state=state)
+
+
+def _duplicate(situation: Situation, outcome: Duplicate, rules: Rules) -> Decision:
+    """A duplicate error is evidence only after an own earlier unknown of this part; else it is a rejection."""
+    if situation.part.unknown_count == 0:
+        move = _resting(situation, S.FAILED, "duplicate_content", outcome.evidence)
+        return Decision(move=move, clear_mark=True, attempt_state="duplicate")
+    decision = unknown(situation, outcome.evidence, lost_at=situation.now, rules=rules)
+    return Decision(move=decision.move, count_unknown=False, attempt_state="duplicate")
+
+
+def _found(situation: Situation, found: Found) -> Decision:
+    if situation.parts_after == 0:
+        move = Move(
+            to=S.PUBLISHED,
+            reason="found",
+            detail="its answer was lost; it was found on the platform",
+            changes={"published_at": found.created_at or situation.now},
+            event="target.published",
+        )
+        return Decision(move=move, found=found, attempt_state="found")
+    if situation.target.cancel_requested:
+        move = Move(
+            to=S.FAILED,
+            reason="cancelled_midway",
+            detail="withdrawn after a part of the thread was live; the rest was not sent",
+        )
+        # The table has unknown_outcome → failed for exactly this: live in part, and nothing more to send.
+        return Decision(move=move, found=found, attempt_state="found")
+    move = Move(
+        to=S.RETRY_SCHEDULED,
+        reason="found",
+        detail="its last part was found on the platform; the next one follows",
+        next_kind=NextKind.PUBLISH,
+        next_at=situation.now,
+    )
+    return Decision(move=move, found=found, attempt_state="found")
+
+
+def _absent(situation: Situation, rules: Rules) -> Decision:
+    target = situation.target
+    looks_done = target.looks_done + 1
+    next_look = _next_look(situation, looks_done, rules)
+    if next_look is not None:
+        move = _keep_looking(target, at=next_look, looks_done=looks_done, looks_failed=0)
+        return Decision(move=move, attempt_state="unknown")
+    if situation.part.unknown_count >= 2:
+        move = Move(
+            to=S.NEEDS_ATTENTION,
+            reason="unknown_twice",
+            detail="its answer was lost twice and it was not found either time: look at the account, then decide",
+        )
+        return Decision(move=move, attempt_state="absent")
+    if target.cancel_requested:
+        return Decision(move=cancelled_before_mark(situation).move, clear_mark=True, attempt_state="absent")
+    if situation.now >= _publish_by(target):
+        return Decision(move=expired(situation).move, clear_mark=True, attempt_state="absent")
+    move = Move(
+        to=S.RETRY_SCHEDULED,
+        reason="proven_absent",
+        detail="its answer was lost; every look found that it is not live, so it is sent once more",
+        next_kind=NextKind.PUBLISH,
+        next_at=situation.now,
+        changes={"looks_done": looks_done},
+    )
+    return Decision(move=move, clear_mark=True, attempt_state="absent")
+
+
+def _next_look(situation: Situation, looks_done: int, rules: Rules) -> datetime | None:
+    """Return when to look again, or None when absence is proven.
+
+    It takes every scheduled look, and the last one only counts once the platform's lag has passed: before
+    that a live post may not be listed yet.
+    """
+    lost_at = situation.target.lost_at or situation.now
+    if looks_done < len(rules.look_delays_seconds):
+        return max(lost_at + timedelta(seconds=rules.look_delays_seconds[looks_done]), situation.now)
+    listed_by = lost_at + timedelta(seconds=situation.lag_seconds or 0.0)
+    return listed_by if situation.now < listed_by else None
+
+
+def _look_failed(situation: Situation, result: CannotTell, rules: Rules) -> Decision:
+    target = situation.target
+    looks_failed = target.looks_failed + 1
+    evidence = result.failure.evidence
+    if isinstance(result.failure, AuthLost | PermissionLost) or looks_failed >= rules.failed_looks_allowed:
+        move = Move(
+            to=S.NEEDS_ATTENTION,
+            reason="cannot_look",
+            detail=f"whether it is live can't be looked up: {_sentence(evidence)}",
+        )
+        effect = None
+        if isinstance(result.failure, AuthLost):
+            effect = AccountEffect(status="needs_reconnect", reason=evidence.message)
+        return Decision(move=move, account=effect, attempt_state="unknown")
+    wait_seconds = min(rules.retry.cap_seconds, rules.look_delays_seconds[0] * 2.0 ** (looks_failed - 1))
+    if isinstance(result.failure, RateLimited | Ours):
+        wait_seconds = max(wait_seconds, result.failure.retry_after_seconds)
+    at = situation.now + timedelta(seconds=wait_seconds)
+    move = _keep_looking(
+        target, at=at, looks_done=target.looks_done, looks_failed=looks_failed, holds=target.holds_account
+    )
+    return Decision(move=move, attempt_state="unknown")
+
+
+def _keep_looking(target: Target, *, at: datetime, looks_done: int, looks_failed: int, holds: bool = False) -> Move:
+    """Stay unknown. The first finished look frees the account: its other targets need not wait for all looks."""
+    changes: Mapping[str, object] = {
+        "looks_done": looks_done,
+        "looks_failed": looks_failed,
+        "holds_account": holds,
+    }
+    return Move(
+        to=S.UNKNOWN_OUTCOME,
+        reason=target.reason,
+        detail=target.detail,
+        next_kind=NextKind.LOOK,
+        next_at=at,
+        changes=changes,
+        event="target.looked",
+    )
+
+
+def _stay_published(target: Target, *, at: datetime | None, looks_failed: int) -> Move:
+    return Move(
+        to=S.PUBLISHED,
+        reason=target.reason,
+        detail=target.detail,
+        next_kind=None if at is None else NextKind.LOOK,
+        next_at=at,
+        changes={"looks_failed": looks_failed},
+        event="target.looked",
+    )
+
+
+def _resting(situation: Situation, to: TargetStatus, reason: str, evidence: Evidence) -> Move:
+    detail = _sentence(evidence)
+    if situation.any_live:
+        detail = f"{detail}; the parts before it are live"
+    return Move(to=to, reason=reason, detail=detail)
+
+
+def _cancelled() -> Move:
+    return Move(to=S.CANCELLED, reason="cancelled", detail="withdrawn by a person before it was sent")
+
+
+def _with_alarm(decision: Decision, alarm: str) -> Decision:
+    return Decision(
+        move=decision.move,
+        clear_mark=decision.clear_mark,
+        account=decision.account,
+        attempt_state=decision.attempt_state,
+        alarm=alarm,
+    )
+
+
+def _publish_by(target: Target) -> datetime:
+    if target.publish_by is None:
+        raise ValueError(f"target {target.id} is {target.status} without a publish-by time")
+    return target.publish_by
+
+
+def _sentence(evidence: Evidence) -> str:
+    status = f" (HTTP {evidence.http_status})" if evidence.http_status else ""
+    return f"{evidence.message or evidence.code or 'no reason was given'}{status}"

@@ -1,0 +1,1 @@
+"""What machines do, a module per hop: relay, dispatch, guards, publish, settle, look, sweep."""

@@ -1,0 +1,66 @@
+"""Hop 3, dispatch: due rows of the index become messages in the queue.
+
+Arrives: pending rows whose time has come, by the central database's clock. Leaves: rows `enqueued` and their
+messages sent in one batch; rows put back where the queue could not be reached. What must stay true: rows are
+committed as enqueued before anything is sent; the queue stays bounded; a message is only a hint, so one too
+many or one too few harms nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from socialq.domain.hops import Message, QueueUnreachableError
+from socialq.domain.states import NextKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from socialq.pipeline.ports import DuePicker, Queue
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatcher:
+    """Picks what is due and sends its messages. Any number may run at once."""
+
+    due: DuePicker
+    queue: Queue
+    batch: int
+    max_enqueued: int
+
+    def scan(self) -> float | None:
+        """Send what is due; returns seconds until the next row is ready (0: there may be more now), or None."""
+        room = self.max_enqueued - self.due.enqueued()
+        if room <= 0:
+            log.warning("queue_full", max_enqueued=self.max_enqueued)
+            return None
+        limit = min(self.batch, room)
+        rows = self.due.pick(limit=limit)
+        if rows and not self._send(rows):
+            return None
+        if len(rows) == limit:
+            return 0.0
+        return self.due.seconds_to_next()
+
+    def _send(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+        try:
+            self.queue.send([message_of(row) for row in rows])
+        except QueueUnreachableError as error:
+            # Some may have been sent all the same: their second message will be refused by the claim.
+            log.warning("queue_unreachable", rows=len(rows), error=str(error))
+            self.due.put_back(rows)
+            return False
+        log.debug("dispatched", rows=len(rows))
+        return True
+
+
+def message_of(row: Mapping[str, Any]) -> Message:
+    """Read an index row as the message that is sent for it."""
+    return Message(
+        tenant_id=row["tenant_id"], target_id=row["target_id"], seq=row["seq"], kind=NextKind(row["kind"])
+    )

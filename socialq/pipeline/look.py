@@ -1,0 +1,130 @@
+"""Hop 6, look: an unknown outcome is resolved by looking at the platform.
+
+Arrives: a message of kind `look`, at the time the target's next work says. Leaves: a settled target: found,
+proven absent, still unknown, or for a person. What must stay true: nothing is published here; absence is only
+proven by a finished look at or after its time; an id that another part owns is never adopted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from socialq.domain import keys
+from socialq.domain.outcomes import CannotTell, Found
+from socialq.domain.settlement import Decision, after_look, after_published_look
+from socialq.domain.states import NextKind, TargetStatus
+from socialq.pipeline.access import account_access, part_content
+from socialq.pipeline.publish import situation_of
+from socialq.pipeline.settle import follow, hold_what_it_says
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from socialq.domain.hops import Message
+    from socialq.domain.outcomes import LookResult
+    from socialq.domain.settlement import Rules
+    from socialq.domain.targets import PartState, Target
+    from socialq.domain.work import Settled, Work
+    from socialq.pipeline.ports import Credentials, Files, Index, Targets
+    from socialq.providers.base import Adapter
+    from socialq.providers.http import Http
+
+log = structlog.get_logger(__name__)
+
+_BEFORE_THE_MARK: Final = timedelta(hours=1)
+"""Sightings this much older than the mark still keep their ids from being adopted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looker:
+    """Looks for one target. Stateless; shared between threads."""
+
+    targets: Targets
+    index: Index
+    credentials: Credentials
+    files: Files
+    http: Http
+    adapter_for: Callable[[str], Adapter]
+    rules: Rules
+
+    def look(self, message: Message) -> str:
+        """Work off one message; returns a word for the log."""
+        work = self.targets.load(message.tenant_id, message.target_id)
+        if work is None:
+            return "unknown_target"
+        part = self._part_to_find(work, message)
+        if part is None or part.first_marked_at is None:
+            self.index.repair(
+                target=work.target, message_seq=message.seq, not_before=work.target.lease_until
+            )
+            return "obsolete"
+        adapter = self.adapter_for(work.account.platform)
+        result = self._ask(work, part, adapter)
+        log.info("looked", result=type(result).__name__, part=part.part_no)
+        settled = self._settle(work, part, adapter, result)
+        if settled is None:
+            self.index.repair(target=work.target, message_seq=message.seq)
+            return "lost_race"
+        follow(self.index, work.target.tenant_id, settled)
+        return settled.status
+
+    @staticmethod
+    def _part_to_find(work: Work, message: Message) -> PartState | None:
+        """Return the part to look for; None where the message is old, early, or nothing is to be found."""
+        target = work.target
+        if target.seq != message.seq or target.next_kind is not NextKind.LOOK or target.next_at is None:
+            return None
+        if work.read_at < target.next_at:
+            return None
+        if target.status is TargetStatus.PUBLISHED:
+            return next((part for part in work.parts if part.unknown_count), None)
+        return next((part for part in work.parts if part.unresolved), None)
+
+    def _ask(self, work: Work, part: PartState, adapter: Adapter) -> LookResult:
+        sent_after = part.first_marked_at
+        instant = work.target.key_instant
+        if sent_after is None or instant is None:
+            raise ValueError(f"part {part.part_no} of target {work.target.id} was never marked")
+        claimed_ids = self.targets.claimed_ids(
+            tenant_id=work.target.tenant_id,
+            account_id=work.account.id,
+            since=sent_after - _BEFORE_THE_MARK,
+        )
+        return adapter.look(
+            self.http,
+            account_access(work, self.credentials),
+            part_content(work, part.part_no, key_instant=instant, files=self.files),
+            sent_after=sent_after,
+            claimed_ids=claimed_ids,
+        )
+
+    def _settle(self, work: Work, part: PartState, adapter: Adapter, result: LookResult) -> Settled | None:
+        target = work.target
+        made: list[Decision] = []
+
+        def decide(locked: Target, parts: Sequence[PartState], now: datetime) -> Decision:
+            situation = situation_of(adapter, locked, parts, part.part_no, now)
+            if locked.status is TargetStatus.PUBLISHED:
+                made[:] = [after_published_look(situation, result, self.rules)]
+            else:
+                made[:] = [after_look(situation, result, self.rules)]
+            return made[0]
+
+        instant = target.key_instant
+        if instant is None:
+            raise ValueError(f"target {target.id} was never marked")
+        settled = self.targets.settle_look(
+            target=target,
+            part_no=part.part_no,
+            found=result if isinstance(result, Found) else None,
+            publication_key=keys.publication_key(target.id, instant, target.version_id),
+            decide=decide,
+        )
+        if settled is not None and isinstance(result, CannotTell):
+            hold_what_it_says(self.index, work, made[0].account)
+        return settled

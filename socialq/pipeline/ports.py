@@ -1,0 +1,231 @@
+"""What the hops need of the world, as protocols. `wiring` hands in the real things, a simulation others.
+
+Each method that writes is one transaction of its own, and each says what no row means. None of them waits for
+a platform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, BinaryIO, Protocol
+from uuid import UUID
+
+from socialq.domain.hops import Event, IndexRow, Message
+from socialq.domain.outcomes import Accepted, Evidence, Found
+from socialq.domain.settlement import Decision
+from socialq.domain.targets import Move, PartState, Target
+from socialq.domain.work import AccountBusy, AccountRow, Claimed, ClaimRequest, Settled, Work
+
+Decide = Callable[[Target, Sequence[PartState], datetime], Decision]
+"""Decides on a target as it stands locked: target, parts, the cell's clock."""
+
+
+class Targets(Protocol):
+    """The targets of every tenant, each in its own cell."""
+
+    def load(self, tenant_id: UUID, target_id: UUID) -> Work | None:
+        """Read a target's work, or None where the tenant has no such target."""
+
+    def claim(self, request: ClaimRequest) -> Claimed | AccountBusy | None:
+        """Claim; None where any check inside the claim refuses."""
+
+    def mark(
+        self, *, tenant_id: UUID, target_id: UUID, token: UUID, part_no: int, lease_seconds: float
+    ) -> Claimed | None:
+        """Mark a part; None where the request may not be sent."""
+
+    def store_prepared(
+        self,
+        *,
+        tenant_id: UUID,
+        target_id: UUID,
+        token: UUID,
+        part_no: int,
+        result: Mapping[str, Any],
+        lease_seconds: float,
+    ) -> bool:
+        """Keep a prepare step's result and renew the lease; False where the claim is lost."""
+
+    def part_accepted(
+        self,
+        *,
+        tenant_id: UUID,
+        target_id: UUID,
+        token: UUID,
+        part_no: int,
+        answer: Accepted,
+        lease_seconds: float,
+    ) -> bool:
+        """Record that a part is live and more follow; False where the claim is lost."""
+
+    def accepted(
+        self,
+        *,
+        work: Work,
+        token: UUID,
+        part_no: int,
+        answer: Accepted,
+        publication_key: str,
+        look_again_seconds: float | None,
+    ) -> Settled | None:
+        """Record that the last part is live; None where the claim is lost."""
+
+    def late_acceptance(
+        self, *, work: Work, attempt_no: int, part_no: int, answer: Accepted, publication_key: str
+    ) -> Settled | None:
+        """Record an acceptance that came after its claim was lost: evidence, whatever the state is."""
+
+    def settle(
+        self,
+        *,
+        tenant_id: UUID,
+        target_id: UUID,
+        token: UUID,
+        part_no: int,
+        evidence: Evidence,
+        decide: Decide,
+    ) -> Settled | None:
+        """Settle a claim by decision; None where the claim is lost."""
+
+    def late_failure(self, *, tenant_id: UUID, target_id: UUID, attempt_no: int, state: str, evidence: Evidence) -> None:
+        """Record how an attempt ended whose claim was lost."""
+
+    def move(self, target: Target, move: Move, *, actor: str) -> Settled | None:
+        """Move an unclaimed target by decision; None where its row has changed meanwhile."""
+
+    def settle_look(
+        self, *, target: Target, part_no: int, found: Found | None, publication_key: str, decide: Decide
+    ) -> Settled | None:
+        """Settle a finished look; None where the target has changed meanwhile."""
+
+    def claimed_ids(self, *, tenant_id: UUID, account_id: UUID, since: datetime) -> frozenset[str]:
+        """Remote ids of the account that some part owns, as far as they were seen after `since`."""
+
+
+class Index(Protocol):
+    """The central dispatch index."""
+
+    def finish(self, settled: Settled) -> None:
+        """Mirror what a settle left and wake whoever waits for the account."""
+
+    def repair(
+        self,
+        *,
+        target: Target,
+        message_seq: int,
+        not_before: datetime | None = None,
+        waits_for_account: bool = False,
+    ) -> None:
+        """Set a row from the cell's truth after the message with `message_seq` was refused.
+
+        A row whose newer message is out already is left alone.
+        """
+
+    def hold(self, *, scope: str, key: str, until: datetime, reason: str) -> None:
+        """Hold an account, an app or a platform."""
+
+    def alarm(self, *, key: str, message: str, tenant_id: UUID | None) -> None:
+        """Raise an alarm."""
+
+
+class Credentials(Protocol):
+    """Opens an account's stored token."""
+
+    def token_of(self, tenant_id: UUID, account: AccountRow) -> str:
+        """Decrypt the account's access token."""
+
+
+class Files(Protocol):
+    """Opens stored media."""
+
+    def open(self, key: str) -> BinaryIO:
+        """Open the file kept under `key` for reading, from its first byte."""
+
+
+class Outbox(Protocol):
+    """One cell's outbox and scheduling columns, as the machine role sees them."""
+
+    name: str
+
+    def unrelayed(self, *, limit: int) -> Sequence[Event]:
+        """Read the oldest unrelayed events."""
+
+    def rows_of(self, target_ids: Sequence[UUID]) -> Sequence[IndexRow]:
+        """Read targets' current next work; a target that is `publishing` is left out."""
+
+    def mark_relayed(self, event_ids: Sequence[int]) -> None:
+        """Mark events as relayed."""
+
+    def park(self, target_id: UUID, *, failure: str) -> None:
+        """Set aside a target's waiting events."""
+
+    def all_rows(self, *, after: UUID, limit: int) -> Sequence[IndexRow]:
+        """Read next work of every target in the order of their ids, `after` an id."""
+
+
+class IndexWriter(Protocol):
+    """The central side of the relay."""
+
+    def upsert(self, cell: str, rows: Sequence[IndexRow]) -> int:
+        """Mirror rows where their seq is newer; returns how many changed."""
+
+    def wake_dispatch(self) -> None:
+        """Tell the dispatcher to look again."""
+
+    def alarm(self, *, key: str, message: str, tenant_id: UUID | None) -> None:
+        """Raise an alarm."""
+
+
+class DuePicker(Protocol):
+    """The central side of dispatch."""
+
+    def enqueued(self) -> int:
+        """Count messages that are out and unanswered."""
+
+    def pick(self, *, limit: int) -> Sequence[Mapping[str, Any]]:
+        """Make due rows enqueued, and return them."""
+
+    def put_back(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Make rows pending again whose messages could not be sent."""
+
+    def seconds_to_next(self) -> float | None:
+        """Seconds until the next row is ready, by the database's clock; None where there is none."""
+
+    def silent(self, *, limit: int) -> Sequence[Mapping[str, Any]]:
+        """Take enqueued rows that nobody answered in time."""
+
+
+class Queue(Protocol):
+    """Where messages go."""
+
+    def send(self, messages: Sequence[Message]) -> None:
+        """Send a batch; raises `QueueUnreachable` when none or only some may have been sent."""
+
+    def length(self) -> int:
+        """Count messages that wait in the queue."""
+
+
+class Overdue(Protocol):
+    """One cell's targets whose time is over, as the machine role sees them. Each settle is one transaction."""
+
+    name: str
+
+    def ended_leases(self, *, limit: int) -> Sequence[Target]:
+        """Read targets whose lease is over."""
+
+    def past_publish_by(self, *, limit: int) -> Sequence[Target]:
+        """Read waiting targets whose publish-by time has passed."""
+
+    def overdue_rows(self, *, limit: int) -> Sequence[IndexRow]:
+        """Read next work that was due a while ago and is not in flight: it should have been dispatched."""
+
+    def settle(self, target: Target, decide: Decide, *, evidence: Evidence) -> Settled | None:
+        """Settle one by decision; None where its row has changed meanwhile."""
+
+
+class IndexSeqs(Protocol):
+    """What the index knows of targets."""
+
+    def seqs_of(self, target_ids: Sequence[UUID]) -> Mapping[UUID, tuple[int, str]]:
+        """Read seq and status by target."""

@@ -1,0 +1,168 @@
+"""Hop 5, settle: an outcome becomes a target's state, and the index row follows.
+
+Arrives: an outcome of a claim that may or may not still be ours. Leaves: one transaction in the cell, then the
+index row finished by compare-and-set on seq, holds and alarms set. What must stay true: a remote id is stored
+before anything else is done, and an answer that comes after its claim was lost is still recorded, as evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from socialq.domain.outcomes import (
+    Accepted,
+    AuthLost,
+    Duplicate,
+    Ours,
+    PermissionLost,
+    RateLimited,
+    Rejected,
+    Transient,
+    Unknown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from socialq.domain.settlement import AccountEffect, Decision, Failure, Rules
+    from socialq.domain.targets import PartState, Target
+    from socialq.domain.work import Settled, Work
+    from socialq.pipeline.ports import Decide, Index, Targets
+    from socialq.providers.base import Part
+
+log = structlog.get_logger(__name__)
+
+ATTEMPT_STATES: Final = {
+    Transient: "transient",
+    RateLimited: "rate_limited",
+    AuthLost: "auth_lost",
+    PermissionLost: "permission_lost",
+    Rejected: "rejected",
+    Duplicate: "duplicate",
+    Unknown: "unknown",
+    Ours: "ours",
+}
+"""How an attempt that ended in each outcome is recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settler:
+    """Settles one claim."""
+
+    targets: Targets
+    index: Index
+    rules: Rules
+    work: Work
+    token: UUID
+    attempt_no: int
+    lease_seconds: float
+    publication_key: str
+
+    def accepted(self, part: Part, answer: Accepted, *, last: bool) -> str | None:
+        """Record an acceptance; None: the claim is still ours and the next part follows."""
+        target = self.work.target
+        if not last:
+            kept = self.targets.part_accepted(
+                tenant_id=target.tenant_id,
+                target_id=target.id,
+                token=self.token,
+                part_no=part.number,
+                answer=answer,
+                lease_seconds=self.lease_seconds,
+            )
+            return None if kept else self._late(part, answer)
+        settled = self.targets.accepted(
+            work=self.work,
+            token=self.token,
+            part_no=part.number,
+            answer=answer,
+            publication_key=self.publication_key,
+            look_again_seconds=self.rules.look_again_seconds if self._had_unknown() else None,
+        )
+        if settled is None:
+            return self._late(part, answer)
+        log.info("published", part=part.number, remote_id=answer.remote_id)
+        self._follow(settled)
+        return "published"
+
+    def decided(self, part_no: int, outcome: Failure, decide: Decide) -> str:
+        """Settle by decision; an answer for a claim that is not ours any more is recorded all the same."""
+        target = self.work.target
+        made: list[Decision] = []
+
+        def remember(locked: Target, parts: Sequence[PartState], now: datetime) -> Decision:
+            made[:] = [decide(locked, parts, now)]
+            return made[0]
+
+        settled = self.targets.settle(
+            tenant_id=target.tenant_id,
+            target_id=target.id,
+            token=self.token,
+            part_no=part_no,
+            evidence=outcome.evidence,
+            decide=remember,
+        )
+        if settled is None:
+            log.warning("answer_after_lost_claim", outcome=type(outcome).__name__)
+            self.targets.late_failure(
+                tenant_id=target.tenant_id,
+                target_id=target.id,
+                attempt_no=self.attempt_no,
+                state=ATTEMPT_STATES[type(outcome)],
+                evidence=outcome.evidence,
+            )
+            return "lost_claim"
+        log.info(
+            "settled", status=settled.status, outcome=type(outcome).__name__, code=outcome.evidence.code, part=part_no
+        )
+        hold_what_it_says(self.index, self.work, made[0].account)
+        self._follow(settled)
+        return settled.status
+
+    def _late(self, part: Part, answer: Accepted) -> str:
+        """The claim is lost, the post is live: evidence, whatever state the target is in by now."""
+        log.warning("acceptance_after_lost_claim", part=part.number, remote_id=answer.remote_id)
+        settled = self.targets.late_acceptance(
+            work=self.work,
+            attempt_no=self.attempt_no,
+            part_no=part.number,
+            answer=answer,
+            publication_key=self.publication_key,
+        )
+        if settled is not None:
+            self._follow(settled)
+        return "late_acceptance"
+
+    def _follow(self, settled: Settled) -> None:
+        follow(self.index, self.work.target.tenant_id, settled)
+
+    def _had_unknown(self) -> bool:
+        return any(part.unknown_count > 0 for part in self.work.parts)
+
+
+def follow(index: Index, tenant_id: UUID, settled: Settled) -> None:
+    """Finish the index row of a settled target and raise its alarm, if any."""
+    index.finish(settled)
+    if settled.alarm is not None:
+        index.alarm(key=f"target:{settled.target_id}", message=settled.alarm, tenant_id=tenant_id)
+
+
+def hold_what_it_says(index: Index, work: Work, effect: AccountEffect | None) -> None:
+    """Set the hold that a rate limit asks for, so that nothing else is sent there before its end."""
+    if effect is None or effect.hold_until is None:
+        return
+    key: str | None
+    match effect.hold_scope:
+        case "account":
+            key = str(work.account.id)
+        case "app":
+            key = None if work.account.provider_app_id is None else str(work.account.provider_app_id)
+        case "platform":
+            key = work.account.platform
+    if key is not None:
+        index.hold(scope=effect.hold_scope, key=key, until=effect.hold_until, reason=effect.reason)

@@ -1,0 +1,138 @@
+"""Sweep: closes every gap that a crash, a lost message or a lost database can leave.
+
+Arrives: time. Leaves: targets whose lease is over, settled by their mark; targets past `publish_by`, failed
+as expired; messages that nobody answered, sent again; next work that the index does not know, mirrored. What
+must stay true: each is compare-and-set on the row as it was read, so any number of sweeps may run at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from socialq.domain.hops import QueueUnreachableError
+from socialq.domain.outcomes import Evidence
+from socialq.domain.settlement import Decision, Situation, after_lease_end, expired
+from socialq.pipeline.dispatch import message_of
+from socialq.pipeline.settle import follow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from socialq.domain.settlement import Rules
+    from socialq.domain.targets import PartState, Target
+    from socialq.pipeline.ports import DuePicker, Index, IndexSeqs, IndexWriter, Overdue, Queue
+    from socialq.providers.base import Adapter
+
+log = structlog.get_logger(__name__)
+
+_BATCH: Final = 500
+_SENDS_THAT_ALARM: Final = 5
+_WORKER_LOST: Final = Evidence(code="worker.lost", message="the worker stopped before it could record an answer")
+_EXPIRED: Final = Evidence(code="expired", message="the publish-by time passed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSweep:
+    """Sweeps one cell."""
+
+    overdue: Overdue
+    index: Index
+    index_writer: IndexWriter
+    index_seqs: IndexSeqs
+    adapter_for: Callable[[str], Adapter]
+    rules: Rules
+
+    def sweep(self) -> dict[str, int]:
+        """Close the cell's gaps; returns what was done, by kind."""
+        return {
+            "leases_ended": self._end_leases(),
+            "expired": self._expire(),
+            "re_emitted": self._re_emit(),
+        }
+
+    def _end_leases(self) -> int:
+        return sum(self._settle(target, self._after_lease) for target in self.overdue.ended_leases(limit=_BATCH))
+
+    def _expire(self) -> int:
+        return sum(self._settle(target, self._expired) for target in self.overdue.past_publish_by(limit=_BATCH))
+
+    def _settle(self, target: Target, decide: Callable[[Situation], Decision]) -> bool:
+        def on(locked: Target, parts: Sequence[PartState], now: datetime) -> Decision:
+            return decide(self._situation(locked, parts, now))
+
+        evidence = _EXPIRED if target.lease_token is None else _WORKER_LOST
+        settled = self.overdue.settle(target, on, evidence=evidence)
+        if settled is None:
+            return False
+        log.warning("swept", target=str(target.id), was=target.status, now=settled.status)
+        follow(self.index, target.tenant_id, settled)
+        return True
+
+    def _after_lease(self, situation: Situation) -> Decision:
+        return after_lease_end(situation, self.rules)
+
+    @staticmethod
+    def _expired(situation: Situation) -> Decision:
+        return expired(situation)
+
+    def _situation(self, target: Target, parts: Sequence[PartState], now: datetime) -> Situation:
+        part = next((part for part in parts if not part.live), parts[-1])
+        finder = self.adapter_for(target.platform).finder
+        return Situation(
+            target=target,
+            part=part,
+            any_live=any(part.live for part in parts),
+            parts_after=sum(other.part_no > part.part_no for other in parts),
+            now=now,
+            lag_seconds=None if finder is None else finder.lag.total_seconds(),
+        )
+
+    def _re_emit(self) -> int:
+        """Mirror overdue work that the index has not, or has only in an older state."""
+        rows = self.overdue.overdue_rows(limit=_BATCH)
+        known = self.index_seqs.seqs_of([row.target_id for row in rows]) if rows else {}
+        missing = [row for row in rows if known.get(row.target_id, (-1, ""))[0] < row.seq]
+        if missing:
+            log.warning("re_emitted", rows=len(missing), cell=self.overdue.name)
+            self.index_writer.upsert(self.overdue.name, missing)
+            self.index_writer.wake_dispatch()
+        return len(missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSweep:
+    """Sends messages again that nobody answered."""
+
+    due: DuePicker
+    queue: Queue
+    index: Index
+
+    def sweep(self) -> int:
+        """Send silent rows' messages again; returns how many.
+
+        Only while the queue is shorter than the count of rows that are out: else the messages are all there,
+        and the workers are just behind.
+        """
+        try:
+            if self.queue.length() >= self.due.enqueued():
+                return 0
+            rows = self.due.silent(limit=_BATCH)
+            if rows:
+                self.queue.send([message_of(row) for row in rows])
+        except QueueUnreachableError as error:
+            log.warning("queue_unreachable", error=str(error))
+            return 0
+        for row in rows:
+            if row["sends"] >= _SENDS_THAT_ALARM:
+                self.index.alarm(
+                    key=f"resend:{row['target_id']}",
+                    message=f"target {row['target_id']} was sent {row['sends']} times and no worker answered",
+                    tenant_id=row["tenant_id"],
+                )
+        if rows:
+            log.warning("re_sent", rows=len(rows))
+        return len(rows)

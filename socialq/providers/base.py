@@ -1,0 +1,159 @@
+"""What an adapter is: how socialq speaks to one platform.
+
+An adapter holds no state of a target. It is handed an `AccountAccess` and a `Part`, says what must be
+prepared, builds **one** request that makes the part public, reads that request's answer into an outcome, and
+can look for a part whose answer was lost. Who may call it, when, and how often is the pipeline's business.
+
+What must stay true: prepare steps publish nothing and may be repeated; the publish step is exactly one HTTP
+request, built here and sent by `socialq.providers.http`; no method keeps or logs a token.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+
+if TYPE_CHECKING:
+    from socialq.domain.outcomes import LookResult, PrepareFailure, Prepared, PublishOutcome
+    from socialq.providers.http import Answer, Call, Http
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountAccess:
+    """One channel of a client, with the decrypted token, for the length of one piece of work."""
+
+    account_id: str
+    platform: str
+    base_url: str
+    """Where the platform's API is, without a trailing slash; `http` only where settings allow it."""
+    handle: str
+    remote_user_id: str
+    token: str = field(repr=False)
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    """What the platform said of this account's limits when it was connected (JSON)."""
+    scopes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaItem:
+    """One file of a part."""
+
+    media_id: str
+    mime_type: str
+    byte_size: int
+    alt_text: str
+    open: Callable[[], BinaryIO] = field(repr=False)
+    """Opens the file for reading, from its first byte."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One public piece of a target: a whole post, or one segment of a thread."""
+
+    number: int
+    """1 for the first."""
+    text: str
+    key: str
+    """The part key: natural, stable through retries; what the platform gets as idempotency or record key."""
+    media: tuple[MediaItem, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Per-platform choices of the version (visibility, language, …)."""
+    parent_id: str | None = None
+    """Remote id of the part before this one; None for the first."""
+    root_id: str | None = None
+    parent_ref: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why a text or file can't go out on a platform, told at compose, never found at the slot."""
+
+    field: str
+    code: str
+    message: str
+    """Names the platform, the count, the limit, and the way out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrepareStep:
+    """A step that publishes nothing. Its result is stored under `name` the moment it exists."""
+
+    name: str
+    """Stable for a part, e.g. `media.1`; a step whose result is stored is not run again."""
+    run: Callable[[Http], Prepared | PrepareFailure]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finder:
+    """How a platform can be asked whether a part is live."""
+
+    lag: timedelta
+    """After this long a live post is certain to be listed: only then is absence proof."""
+    covers_threads: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyDeduplication:
+    """The platform answers a repeat of the same key with the first result, for `life` after the first."""
+
+    life: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """What an account says of itself when it is added: stored with the account."""
+
+    handle: str
+    remote_user_id: str
+    display_name: str
+    scopes: frozenset[str]
+    limits: Mapping[str, Any]
+
+
+class Adapter(ABC):
+    """One platform. Stateless and shared between threads."""
+
+    platform: ClassVar[str]
+    required_scopes: ClassVar[frozenset[str]]
+    """Without these the account can't publish (guard 6)."""
+    finder: ClassVar[Finder | None]
+    deduplicates: ClassVar[KeyDeduplication | None]
+    """The platform's promise at best; `promises_deduplication` says whether this account's server keeps it."""
+
+    @abstractmethod
+    def connect(self, http: Http, *, base_url: str, token: str) -> Connection | PrepareFailure:
+        """Ask the platform who the token belongs to and what the limits are."""
+
+    @abstractmethod
+    def check(self, parts: Sequence[Part], limits: Mapping[str, Any]) -> list[Problem]:
+        """Check a whole target against the platform's rules, counting as the platform counts. Pure."""
+
+    @abstractmethod
+    def prepare_steps(self, account: AccountAccess, part: Part, prepared: Mapping[str, Any]) -> list[PrepareStep]:
+        """List what is still to be done before `part` can be published, given what is stored already."""
+
+    @abstractmethod
+    def publish_call(self, account: AccountAccess, part: Part, prepared: Mapping[str, Any]) -> Call:
+        """Build the one request that makes `part` public."""
+
+    @abstractmethod
+    def read_publish(self, answer: Answer, part: Part) -> PublishOutcome:
+        """Translate a complete answer to `publish_call`. A lost answer never gets here."""
+
+    @abstractmethod
+    def look(
+        self, http: Http, account: AccountAccess, part: Part, *, sent_after: datetime, claimed_ids: frozenset[str]
+    ) -> LookResult:
+        """Look whether `part` is live. `claimed_ids` are remote ids that belong to other parts: never these.
+
+        `sent_after` (aware, UTC) is the mark of the earliest unresolved attempt; posts created more than two
+        minutes before it are not considered.
+        """
+
+    def promises_deduplication(self, account: AccountAccess) -> bool:
+        """Say whether a repeat with the same key is provably harmless on this account's server."""
+        del account
+        return False

@@ -1,0 +1,31 @@
+"""Every platform that socialq can publish to, in one literal table."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final
+
+from socialq.providers.mastodon import Mastodon
+
+if TYPE_CHECKING:
+    from socialq.providers.base import Adapter
+
+ADAPTERS: Final[dict[str, type[Adapter]]] = {
+    "mastodon": Mastodon,
+}
+
+
+class UnknownPlatform(LookupError):  # noqa: N818 - named for what is wrong
+    """No adapter exists for a platform; the message lists those that do."""
+
+
+@functools.cache
+def adapter_for(platform: str) -> Adapter:
+    """Return the adapter of a platform: one object, shared, since adapters hold no state.
+
+    Raises `UnknownPlatform`.
+    """
+    if platform not in ADAPTERS:
+        known = ", ".join(sorted(ADAPTERS))
+        raise UnknownPlatform(f"There is no platform {platform!r}: the known ones are {known}.")
+    return ADAPTERS[platform]()

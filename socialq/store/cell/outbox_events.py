@@ -1,0 +1,70 @@
+"""`outbox_events`: what changed in scheduling, left in the same transaction as the change.
+
+The relay takes unrelayed events in order, collapses them to their targets and reads the targets' current
+rows; so an event only says *that* something changed. Events that commit out of order are no problem: what
+counts is `relayed_at IS NULL`, never a position.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from socialq.store.sessions import Row, Session
+
+INSERT = """
+INSERT INTO cell.outbox_events (tenant_id, target_id, seq, kind)
+VALUES (%(tenant_id)s, %(target_id)s, %(seq)s, %(kind)s)
+ON CONFLICT (target_id, seq) DO NOTHING
+"""
+
+_UNRELAYED = """
+SELECT id, tenant_id, target_id, seq
+FROM cell.outbox_events
+WHERE relayed_at IS NULL AND parked_at IS NULL
+ORDER BY id
+LIMIT %(limit)s
+"""
+
+_MARK_RELAYED = """
+UPDATE cell.outbox_events SET relayed_at = clock_timestamp()
+WHERE id = ANY(%(ids)s) AND relayed_at IS NULL
+"""
+
+_PARK = """
+UPDATE cell.outbox_events SET parked_at = clock_timestamp(), failure = %(failure)s
+WHERE target_id = %(target_id)s AND relayed_at IS NULL AND parked_at IS NULL
+"""
+
+_UNPARK = """
+UPDATE cell.outbox_events SET parked_at = NULL, failure = NULL
+WHERE parked_at IS NOT NULL AND relayed_at IS NULL
+"""
+
+
+def leave(session: Session, *, tenant_id: UUID, target_id: UUID, seq: int, kind: str) -> None:
+    """Leave one event; the same (target, seq) twice leaves one."""
+    session.run(INSERT, {"tenant_id": tenant_id, "target_id": target_id, "seq": seq, "kind": kind})
+
+
+def unrelayed(session: Session, *, limit: int) -> list[Row]:
+    """Read the oldest unrelayed events (id, tenant_id, target_id, seq), at most `limit`."""
+    return session.all(_UNRELAYED, {"limit": limit})
+
+
+def mark_relayed(session: Session, ids: Sequence[int]) -> None:
+    """Mark events as relayed; marking twice is harmless."""
+    session.run(_MARK_RELAYED, {"ids": list(ids)})
+
+
+def park(session: Session, *, target_id: UUID, failure: str) -> None:
+    """Set aside every waiting event of a target that can't be relayed, so that it blocks no other."""
+    session.run(_PARK, {"target_id": target_id, "failure": failure[:500]})
+
+
+def unpark(session: Session) -> int:
+    """Let parked events be relayed again; returns how many."""
+    return session.run(_UNPARK)

@@ -1,0 +1,268 @@
+"""`publish_dispatch_index`: the next work of every target, mirrored from the cells.
+
+Hop 2 writes it, hop 3 picks from it, hop 5 finishes its rows. It is never the truth: a claim compares seq in
+the cell, and the table can be rebuilt from there. `ready_at` is the due time or the end of the longest hold
+that applies, whichever is later, so that held rows cost the pick nothing. Only this database's clock decides
+what is due.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from psycopg.types.json import Jsonb
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from socialq.store.sessions import Row, Session, Statement
+
+_HELD_UNTIL: Final = """
+    (SELECT max(h.until) FROM central.holds h
+     WHERE h.until > now()
+       AND (h.scope, h.key) IN (('account', {row}.account_id::text), ('app', {row}.provider_app_id::text),
+                                ('platform', {row}.platform), ('cell', {row}.cell),
+                                ('tenant', {row}.tenant_id::text)))
+"""
+
+# Lock order: by target_id, so that two relays of one cell never wait for each other in a circle.
+_UPSERT = f"""
+WITH incoming AS (
+    SELECT r.* FROM jsonb_to_recordset(%(rows)s) AS r (
+        target_id uuid, lane text, tenant_id uuid, cell text, account_id uuid, platform text,
+        provider_app_id uuid, seq bigint, kind text, due_at timestamptz, publish_by timestamptz, done boolean)
+)
+INSERT INTO central.publish_dispatch_index AS x (
+    target_id, lane, tenant_id, cell, account_id, platform, provider_app_id, seq, kind, due_at, ready_at,
+    publish_by, status)
+SELECT i.target_id, i.lane, i.tenant_id, i.cell, i.account_id, i.platform, i.provider_app_id, i.seq,
+       COALESCE(i.kind, 'publish'), COALESCE(i.due_at, now()),
+       GREATEST(COALESCE(i.due_at, now()), {_HELD_UNTIL.format(row="i")}),
+       i.publish_by, CASE WHEN i.done THEN 'done' ELSE 'pending' END
+FROM incoming i
+ORDER BY i.target_id, i.lane
+ON CONFLICT (target_id, lane) DO UPDATE
+SET seq = excluded.seq, kind = excluded.kind, due_at = excluded.due_at, ready_at = excluded.ready_at,
+    publish_by = excluded.publish_by, status = excluded.status, cell = excluded.cell,
+    provider_app_id = excluded.provider_app_id, waits_for_account = false, sends = 0, enqueued_at = NULL,
+    resend_at = NULL, updated_at = now()
+WHERE excluded.seq > x.seq
+RETURNING target_id
+"""
+
+# Order by the index on (ready_at, target_id). One row per account in a pick, and none whose account has another
+# main row enqueued; SKIP LOCKED, so that a second dispatcher takes other rows.
+_PICK = """
+WITH due AS MATERIALIZED (
+    SELECT i.target_id, i.lane, i.account_id, i.ready_at
+    FROM central.publish_dispatch_index i
+    WHERE i.status = 'pending' AND i.ready_at <= now()
+      AND NOT EXISTS (
+          SELECT FROM central.publish_dispatch_index e
+          WHERE e.account_id = i.account_id AND e.status = 'enqueued' AND e.lane = i.lane)
+    ORDER BY i.ready_at, i.target_id
+    LIMIT %(scan)s
+), first_of_account AS MATERIALIZED (
+    SELECT DISTINCT ON (account_id, lane) target_id, lane, ready_at
+    FROM due
+    ORDER BY account_id, lane, ready_at, target_id
+), locked AS MATERIALIZED (
+    SELECT i.target_id, i.lane
+    FROM central.publish_dispatch_index i
+    JOIN (SELECT * FROM first_of_account ORDER BY ready_at, target_id LIMIT %(limit)s) f USING (target_id, lane)
+    WHERE i.status = 'pending' AND i.ready_at <= now()
+    FOR UPDATE OF i SKIP LOCKED
+)
+UPDATE central.publish_dispatch_index i
+SET status = 'enqueued', waits_for_account = false, sends = i.sends + 1, enqueued_at = now(),
+    resend_at = now() + %(resend_seconds)s * interval '1 second', updated_at = now()
+FROM locked l
+WHERE i.target_id = l.target_id AND i.lane = l.lane
+RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.ready_at
+"""
+
+_ENQUEUED = "SELECT count(*) AS enqueued FROM central.publish_dispatch_index WHERE status = 'enqueued'"
+
+_NEXT_READY = """
+SELECT extract(epoch FROM min(ready_at) - clock_timestamp())::float8 AS seconds
+FROM central.publish_dispatch_index
+WHERE status = 'pending' AND ready_at > now()
+"""
+
+_PUT_BACK = """
+UPDATE central.publish_dispatch_index i
+SET status = 'pending', enqueued_at = NULL, resend_at = NULL, sends = GREATEST(i.sends - 1, 0), updated_at = now()
+FROM jsonb_to_recordset(%(rows)s) AS r (target_id uuid, lane text, seq bigint)
+WHERE i.target_id = r.target_id AND i.lane = r.lane AND i.seq = r.seq AND i.status = 'enqueued'
+"""
+
+# Doubling: 15 s, 30 s, … at most ten minutes. A row that is answered meanwhile is not enqueued any more.
+_RESEND = """
+WITH silent AS MATERIALIZED (
+    SELECT target_id, lane FROM central.publish_dispatch_index
+    WHERE status = 'enqueued' AND resend_at <= now()
+    ORDER BY resend_at
+    LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE central.publish_dispatch_index i
+SET sends = i.sends + 1,
+    resend_at = now() + LEAST(%(base_seconds)s * 2.0 ^ LEAST(i.sends, 20), %(cap_seconds)s) * interval '1 second',
+    updated_at = now()
+FROM silent s
+WHERE i.target_id = s.target_id AND i.lane = s.lane
+RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.sends, i.ready_at
+"""
+
+# Finish by compare-and-set on seq, and free whoever waits for the account, in one statement.
+_FINISH = f"""
+WITH finished AS (
+    UPDATE central.publish_dispatch_index i
+    SET seq = %(new_seq)s, kind = COALESCE(%(kind)s, i.kind),
+        status = CASE WHEN %(kind)s::text IS NULL THEN 'done' ELSE 'pending' END,
+        due_at = COALESCE(%(due_at)s, i.due_at),
+        ready_at = GREATEST(COALESCE(%(due_at)s, i.due_at), {_HELD_UNTIL.format(row="i")}),
+        waits_for_account = false, sends = 0, enqueued_at = NULL, resend_at = NULL, updated_at = now()
+    WHERE i.target_id = %(target_id)s AND i.lane = %(lane)s AND i.seq < %(new_seq)s
+    RETURNING i.target_id
+), freed AS (
+    UPDATE central.publish_dispatch_index i
+    SET ready_at = GREATEST(i.due_at, {_HELD_UNTIL.format(row="i")}), waits_for_account = false, updated_at = now()
+    WHERE i.account_id = %(account_id)s AND i.status = 'pending' AND i.waits_for_account
+      AND i.target_id <> %(target_id)s
+    RETURNING i.target_id
+)
+SELECT (SELECT count(*) FROM freed) > 0 OR EXISTS (
+    SELECT FROM central.publish_dispatch_index w
+    WHERE w.account_id = %(account_id)s AND w.status = 'pending' AND w.ready_at <= now()) AS somebody_waits
+"""
+
+# After a refused claim the row is set from the cell as it stands, also at an equal seq.
+_REPAIR = f"""
+UPDATE central.publish_dispatch_index i
+SET seq = %(seq)s, kind = COALESCE(%(kind)s, i.kind),
+    status = CASE WHEN %(kind)s::text IS NULL THEN 'done' ELSE 'pending' END,
+    due_at = COALESCE(%(due_at)s, i.due_at),
+    ready_at = GREATEST(COALESCE(%(due_at)s, i.due_at), %(not_before)s, {_HELD_UNTIL.format(row="i")}),
+    publish_by = COALESCE(%(publish_by)s, i.publish_by), waits_for_account = %(waits_for_account)s,
+    sends = 0, enqueued_at = NULL, resend_at = NULL, updated_at = now()
+WHERE i.target_id = %(target_id)s AND i.lane = %(lane)s AND i.seq <= %(seq)s
+  AND NOT (i.status = 'enqueued' AND i.seq = %(seq)s AND %(message_seq)s < i.seq)
+"""
+
+_SEQS = """
+SELECT target_id, seq, status FROM central.publish_dispatch_index
+WHERE target_id = ANY (%(target_ids)s) AND lane = 'main'
+"""
+
+_REAPPLY_HOLDS = f"""
+UPDATE central.publish_dispatch_index i
+SET ready_at = GREATEST(i.due_at, {_HELD_UNTIL.format(row="i")}), updated_at = now()
+WHERE i.target_id IN (
+    SELECT target_id FROM central.publish_dispatch_index
+    WHERE status = 'pending' AND {{column}} = %(key)s AND target_id > %(after)s
+    ORDER BY target_id LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED)
+  AND i.status = 'pending'
+RETURNING i.target_id
+"""
+
+_FORGET = "DELETE FROM central.publish_dispatch_index WHERE cell = %(cell)s AND status <> 'enqueued'"
+
+
+def upsert(session: Session, rows: Sequence[dict[str, Any]]) -> int:
+    """Mirror targets' current rows where their seq is newer; returns how many changed.
+
+    A row: target_id, lane, tenant_id, cell, account_id, platform, provider_app_id, seq, kind, due_at,
+    publish_by, done. Ids as text and instants as ISO text.
+    """
+    return len(session.all(_UPSERT, {"rows": Jsonb(list(rows))}))
+
+
+def pick(*, scan: int, limit: int, resend_seconds: float) -> Statement:
+    """Build the pick: pending and due rows become enqueued; returns what a message needs."""
+    return _PICK, {"scan": scan, "limit": limit, "resend_seconds": resend_seconds}
+
+
+def enqueued() -> Statement:
+    """Build the count of enqueued rows."""
+    return _ENQUEUED, {}
+
+
+def next_ready() -> Statement:
+    """Build the question how many seconds from now the next row is ready; NULL where there is none."""
+    return _NEXT_READY, {}
+
+
+def put_back(session: Session, rows: Sequence[Row]) -> int:
+    """Make rows pending again whose messages could not be sent."""
+    keys = [{"target_id": str(row["target_id"]), "lane": row["lane"], "seq": row["seq"]} for row in rows]
+    return session.run(_PUT_BACK, {"rows": Jsonb(keys)})
+
+
+def resend(session: Session, *, limit: int, base_seconds: float, cap_seconds: float) -> list[Row]:
+    """Take enqueued rows that nobody answered, to send their message again."""
+    return session.all(_RESEND, {"limit": limit, "base_seconds": base_seconds, "cap_seconds": cap_seconds})
+
+
+def finish(
+    *, target_id: UUID, account_id: UUID, new_seq: int, kind: str | None, due_at: datetime | None, lane: str = "main"
+) -> Statement:
+    """Build the finish of a settled target; returns whether somebody waits for its account."""
+    return _FINISH, {
+        "target_id": target_id,
+        "lane": lane,
+        "account_id": account_id,
+        "new_seq": new_seq,
+        "kind": kind,
+        "due_at": due_at,
+    }
+
+
+def repair(
+    *,
+    target_id: UUID,
+    seq: int,
+    message_seq: int,
+    kind: str | None,
+    due_at: datetime | None,
+    publish_by: datetime | None,
+    not_before: datetime | None = None,
+    waits_for_account: bool = False,
+    lane: str = "main",
+) -> Statement:
+    """Build the repair of a row from the cell's truth."""
+    return _REPAIR, {
+        "target_id": target_id,
+        "lane": lane,
+        "seq": seq,
+        "message_seq": message_seq,
+        "kind": kind,
+        "due_at": due_at,
+        "publish_by": publish_by,
+        "not_before": not_before,
+        "waits_for_account": waits_for_account and kind is not None,
+    }
+
+
+def seqs_of(session: Session, target_ids: Sequence[UUID]) -> dict[UUID, tuple[int, str]]:
+    """Read seq and status of rows by target."""
+    return {row["target_id"]: (row["seq"], row["status"]) for row in session.all(_SEQS, {"target_ids": target_ids})}
+
+
+def reapply_holds(session: Session, *, column: str, key: str, after: UUID, limit: int) -> list[UUID]:
+    """Compute `ready_at` anew for a batch of pending rows of one scope; returns their ids in order.
+
+    `column` is one of this module's scopes' columns: account_id, provider_app_id, platform, cell, tenant_id.
+    """
+    if column not in {"account_id", "provider_app_id", "platform", "cell", "tenant_id"}:
+        raise ValueError(f"no scope has a column {column!r}")
+    rows = session.all(_REAPPLY_HOLDS.format(column=column), {"key": key, "after": after, "limit": limit})
+    return sorted(row["target_id"] for row in rows)
+
+
+def forget_cell(session: Session, cell: str) -> int:
+    """Delete a cell's rows, but those whose message is out, before they are rebuilt from the cell."""
+    return session.run(_FORGET, {"cell": cell})

@@ -1,0 +1,70 @@
+"""`holds`: times before which nothing is sent on an account, through an app, on a platform, of a cell or tenant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+from uuid import UUID
+
+from socialq.store.central import dispatch_index
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from socialq.store.sessions import Database, Session
+
+Scope = Literal["account", "app", "platform", "cell", "tenant"]
+
+_COLUMN_OF_SCOPE: Final = {
+    "account": "account_id",
+    "app": "provider_app_id",
+    "platform": "platform",
+    "cell": "cell",
+    "tenant": "tenant_id",
+}
+_NIL: Final = UUID(int=0)
+_BATCH: Final = 5000
+
+# A later end wins: two answers that race never shorten a hold. A person lifts it by `lift`.
+_SET = """
+INSERT INTO central.holds AS h (scope, key, until, reason, set_by)
+VALUES (%(scope)s, %(key)s, %(until)s, %(reason)s, %(set_by)s)
+ON CONFLICT (scope, key) DO UPDATE
+SET until = GREATEST(h.until, excluded.until), reason = excluded.reason, set_by = excluded.set_by, set_at = now()
+"""
+
+_LIFT = "DELETE FROM central.holds WHERE scope = %(scope)s AND key = %(key)s"
+
+
+def set_hold(database: Database, *, scope: Scope, key: str, until: datetime, reason: str, set_by: str) -> None:
+    """Hold a scope until an instant and push its pending rows there, in batches of their own transactions."""
+    with database.transaction(actor=set_by) as session:
+        session.run(_SET, {"scope": scope, "key": key, "until": until, "reason": reason, "set_by": set_by})
+    _reapply(database, scope=scope, key=key)
+
+
+def lift(database: Database, *, scope: Scope, key: str, actor: str) -> bool:
+    """End a hold early and let its rows go at their own times; False where there was none."""
+    with database.transaction(actor=actor) as session:
+        lifted = session.run(_LIFT, {"scope": scope, "key": key}) == 1
+    if lifted:
+        _reapply(database, scope=scope, key=key)
+    return lifted
+
+
+def current(session: Session) -> list[dict[str, object]]:
+    """List the holds that have not ended."""
+    return session.all(
+        "SELECT scope, key, until, reason, set_by, set_at FROM central.holds WHERE until > now() ORDER BY until"
+    )
+
+
+def _reapply(database: Database, *, scope: Scope, key: str) -> None:
+    after = _NIL
+    while True:
+        with database.transaction() as session:
+            done = dispatch_index.reapply_holds(
+                session, column=_COLUMN_OF_SCOPE[scope], key=key, after=after, limit=_BATCH
+            )
+        if len(done) < _BATCH:
+            return
+        after = done[-1]

@@ -1,0 +1,257 @@
+"""What relay, dispatch and sweep need, on PostgreSQL: cells through the machine role, the index through its own.
+
+Implements `Outbox`, `Overdue`, `IndexWriter`, `DuePicker` and `IndexSeqs` of `socialq.pipeline.ports`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import psycopg
+
+from socialq.domain.hops import Event, IndexRow, RowsRefusedError
+from socialq.domain.states import NextKind
+from socialq.domain.work import Settled
+from socialq.store.cell import outbox_events, post_targets, settlements
+from socialq.store.central import alarms, dispatch_index
+from socialq.store.index_store import DISPATCH_CHANNEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from socialq.domain.outcomes import Evidence
+    from socialq.domain.settlement import Decision
+    from socialq.domain.targets import PartState, Target
+    from socialq.store.sessions import CellDatabases, Row
+    from socialq.store.stores import Stores
+
+    Decide = Callable[[Target, Sequence[PartState], datetime], Decision]
+
+_INDEX_COLUMNS: Final = """
+    t.id AS target_id, t.tenant_id, t.account_id, t.platform, a.provider_app_id, t.seq, t.next_kind AS kind,
+    t.next_at AS due_at, t.publish_by
+"""
+
+_ROWS_OF = f"""
+SELECT {_INDEX_COLUMNS}
+FROM cell.post_targets t JOIN cell.accounts a ON a.id = t.account_id
+WHERE t.id = ANY (%(target_ids)s) AND t.status <> 'publishing'
+"""
+
+_ALL_ROWS = f"""
+SELECT {_INDEX_COLUMNS}
+FROM cell.post_targets t JOIN cell.accounts a ON a.id = t.account_id
+WHERE t.id > %(after)s AND t.status <> 'publishing' AND t.next_kind IS NOT NULL
+ORDER BY t.id
+LIMIT %(limit)s
+"""
+
+# A little past the lease's end: the holder's own settle gets to go first.
+_ENDED_LEASES = f"""
+SELECT {post_targets.COLUMNS} FROM cell.post_targets
+WHERE status = 'publishing' AND lease_until < clock_timestamp() - interval '1 second'
+ORDER BY lease_until LIMIT %(limit)s
+"""
+
+_PAST_PUBLISH_BY = f"""
+SELECT {post_targets.COLUMNS} FROM cell.post_targets
+WHERE status IN ('scheduled', 'retry_scheduled') AND publish_by <= clock_timestamp()
+ORDER BY publish_by LIMIT %(limit)s
+"""
+
+_OVERDUE = f"""
+SELECT {_INDEX_COLUMNS}
+FROM cell.post_targets t JOIN cell.accounts a ON a.id = t.account_id
+WHERE t.next_kind IS NOT NULL AND t.next_at < now() - interval '10 seconds' AND t.status <> 'publishing'
+ORDER BY t.next_at LIMIT %(limit)s
+"""
+
+
+class MachineCell:
+    """One cell's outbox and scheduling columns. Implements `Outbox` and `Overdue`."""
+
+    def __init__(self, databases: CellDatabases) -> None:
+        """Use the machine role of the cell's database."""
+        self.name = databases.name
+        self._machine = databases.machine
+
+    def unrelayed(self, *, limit: int) -> list[Event]:
+        """Read the oldest unrelayed events."""
+        with self._machine.transaction(actor="relay") as session:
+            rows = outbox_events.unrelayed(session, limit=limit)
+        return [Event(id=row["id"], target_id=row["target_id"]) for row in rows]
+
+    def rows_of(self, target_ids: Sequence[UUID]) -> list[IndexRow]:
+        """Read targets' current next work."""
+        return self._rows(_ROWS_OF, {"target_ids": list(target_ids)})
+
+    def all_rows(self, *, after: UUID, limit: int) -> list[IndexRow]:
+        """Read next work in the order of ids."""
+        return self._rows(_ALL_ROWS, {"after": after, "limit": limit})
+
+    def overdue_rows(self, *, limit: int) -> list[IndexRow]:
+        """Read next work that should have been dispatched a while ago."""
+        return self._rows(_OVERDUE, {"limit": limit})
+
+    def mark_relayed(self, event_ids: Sequence[int]) -> None:
+        """Mark events as relayed."""
+        with self._machine.transaction(actor="relay") as session:
+            outbox_events.mark_relayed(session, event_ids)
+
+    def park(self, target_id: UUID, *, failure: str) -> None:
+        """Set aside a target's waiting events."""
+        with self._machine.transaction(actor="relay") as session:
+            outbox_events.park(session, target_id=target_id, failure=failure)
+
+    def unpark(self) -> int:
+        """Let parked events be relayed again."""
+        with self._machine.transaction(actor="relay") as session:
+            return outbox_events.unpark(session)
+
+    def ended_leases(self, *, limit: int) -> list[Target]:
+        """Read targets whose lease is over."""
+        return self._targets(_ENDED_LEASES, limit)
+
+    def past_publish_by(self, *, limit: int) -> list[Target]:
+        """Read waiting targets whose publish-by time has passed."""
+        return self._targets(_PAST_PUBLISH_BY, limit)
+
+    def settle(self, target: Target, decide: Decide, *, evidence: Evidence) -> Settled | None:
+        """Settle one by decision, if its row is still as it was read."""
+        with self._machine.transaction(actor="sweep") as session:
+            locked = settlements.lock(session, target.id)
+            if locked is None:
+                return None
+            current, parts, now = locked
+            unchanged = (
+                current.seq == target.seq
+                and current.status is target.status
+                and current.lease_token == target.lease_token
+                and current.lease_until == target.lease_until
+            )
+            if not unchanged:
+                return None
+            decision = decide(current, parts, now)
+            part = next((part for part in parts if not part.live), parts[-1])
+            moved = settlements.apply(session, current, part, decision, by_machine=True)
+            if moved is None:
+                return None
+            if current.lease_token is not None:
+                settlements.end_attempt(
+                    session,
+                    target_id=current.id,
+                    attempt_no=current.attempt_count,
+                    state=decision.attempt_state,
+                    evidence=evidence,
+                    by_machine=True,
+                )
+        return Settled(
+            target_id=moved.id,
+            account_id=moved.account_id,
+            status=moved.status,
+            seq=moved.seq,
+            next_kind=moved.next_kind,
+            next_at=moved.next_at,
+            alarm=decision.alarm,
+        )
+
+    def _rows(self, sql: str, params: Mapping[str, Any]) -> list[IndexRow]:
+        with self._machine.transaction(actor="relay") as session:
+            return [_index_row(row) for row in session.all(sql, params)]
+
+    def _targets(self, sql: str, limit: int) -> list[Target]:
+        with self._machine.transaction(actor="sweep") as session:
+            return [post_targets.target_of(row) for row in session.all(sql, {"limit": limit})]
+
+
+class CentralIndex:
+    """The dispatch index as relay, dispatch and sweep use it."""
+
+    def __init__(self, stores: Stores, *, resend_base_seconds: float, resend_cap_seconds: float) -> None:
+        """Use the central database of `stores`."""
+        self._central = stores.central
+        self._resend_base_seconds = resend_base_seconds
+        self._resend_cap_seconds = resend_cap_seconds
+
+    def upsert(self, cell: str, rows: Sequence[IndexRow]) -> int:
+        """Mirror rows where their seq is newer. Raises `RowsRefusedError`; then nothing was written."""
+        values = [_index_values(cell, row) for row in rows]
+        try:
+            with self._central.transaction(actor="relay") as session:
+                return dispatch_index.upsert(session, values)
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
+            raise RowsRefusedError(str(error)) from error
+
+    def wake_dispatch(self) -> None:
+        """Tell the dispatcher to look again."""
+        self._central.notify(DISPATCH_CHANNEL)
+
+    def alarm(self, *, key: str, message: str, tenant_id: UUID | None) -> None:
+        """Raise an alarm."""
+        alarms.raise_alarm(self._central, key=key, message=message, tenant_id=tenant_id)
+
+    def enqueued(self) -> int:
+        """Count messages that are out and unanswered."""
+        [rows] = self._central.pipelined(dispatch_index.enqueued())
+        return int(rows[0]["enqueued"])
+
+    def pick(self, *, limit: int) -> list[Row]:
+        """Make due rows enqueued, and return them."""
+        statement = dispatch_index.pick(scan=limit * 5, limit=limit, resend_seconds=self._resend_base_seconds)
+        [rows] = self._central.pipelined(statement, actor="dispatch")
+        return sorted(rows, key=lambda row: row["ready_at"])
+
+    def put_back(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Make rows pending again."""
+        with self._central.transaction(actor="dispatch") as session:
+            dispatch_index.put_back(session, [dict(row) for row in rows])
+
+    def seconds_to_next(self) -> float | None:
+        """Seconds until the next row is ready."""
+        [rows] = self._central.pipelined(dispatch_index.next_ready())
+        seconds = rows[0]["seconds"]
+        return None if seconds is None else float(seconds)
+
+    def silent(self, *, limit: int) -> list[Row]:
+        """Take enqueued rows that nobody answered in time."""
+        with self._central.transaction(actor="sweep") as session:
+            return dispatch_index.resend(
+                session,
+                limit=limit,
+                base_seconds=self._resend_base_seconds,
+                cap_seconds=self._resend_cap_seconds,
+            )
+
+    def seqs_of(self, target_ids: Sequence[UUID]) -> dict[UUID, tuple[int, str]]:
+        """Read seq and status by target."""
+        with self._central.transaction(actor="sweep") as session:
+            return dispatch_index.seqs_of(session, list(target_ids))
+
+    def forget_cell(self, cell: str) -> int:
+        """Delete a cell's rows before a rebuild."""
+        with self._central.transaction(actor="rebuild") as session:
+            return dispatch_index.forget_cell(session, cell)
+
+
+def _index_row(row: Row) -> IndexRow:
+    kind = row["kind"]
+    return IndexRow(**{**row, "kind": None if kind is None else NextKind(kind)})
+
+
+def _index_values(cell: str, row: IndexRow) -> dict[str, Any]:
+    return {
+        "target_id": str(row.target_id),
+        "lane": "main",
+        "tenant_id": str(row.tenant_id),
+        "cell": cell,
+        "account_id": str(row.account_id),
+        "platform": row.platform,
+        "provider_app_id": None if row.provider_app_id is None else str(row.provider_app_id),
+        "seq": row.seq,
+        "kind": None if row.kind is None else row.kind.value,
+        "due_at": None if row.due_at is None else row.due_at.isoformat(),
+        "publish_by": None if row.publish_by is None else row.publish_by.isoformat(),
+        "done": row.kind is None,
+    }

@@ -1,0 +1,219 @@
+"""The composition root: builds stores, adapters, clocks and hops once per process, and hands them down.
+
+Nothing is connected here: every pool and client opens its first connection when it is first used, so that a
+process may be forked after its import.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+from dataclasses import dataclass
+from functools import cached_property
+from os import getpid
+from typing import TYPE_CHECKING
+
+from socialq.domain.clock import SystemClock
+from socialq.domain.retry import RetryPolicy
+from socialq.domain.settlement import Rules
+from socialq.pipeline.dispatch import Dispatcher
+from socialq.pipeline.look import Looker
+from socialq.pipeline.publish import Publisher, PublishLimits
+from socialq.pipeline.relay import Relay
+from socialq.pipeline.sweep import CellSweep, QueueSweep
+from socialq.pipeline.window import Window
+from socialq.providers.http import Http
+from socialq.providers.registry import adapter_for
+from socialq.store.central import heartbeats
+from socialq.store.index_store import DISPATCH_CHANNEL, PostgresIndex
+from socialq.store.machine_store import CentralIndex, MachineCell
+from socialq.store.media_files import MediaFiles
+from socialq.store.stores import Stores
+from socialq.store.target_store import PostgresTargets
+from socialq.store.window_door import AdvisoryDoor
+from socialq.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    from socialq.domain.clock import Clock
+    from socialq.domain.work import AccountRow
+    from socialq.pipeline.ports import Queue
+    from socialq.settings import Settings
+
+OUTBOX_CHANNEL = "socialq_outbox"
+"""Notified on a cell's database after a commit whose work is due soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountCredentials:
+    """Opens accounts' tokens with the vault."""
+
+    vault: Vault
+
+    def token_of(self, tenant_id: UUID, account: AccountRow) -> str:
+        """Decrypt the account's access token."""
+        return self.vault.decrypt(
+            account.access_token, tenant_id=tenant_id, table="accounts", row_id=account.id, field="access_token"
+        )
+
+
+class Wiring:
+    """Everything a process needs, each built on first use."""
+
+    def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
+        """Build from validated settings."""
+        self.settings = settings
+        self.clock: Clock = clock or SystemClock()
+        self.worker = f"{socket.gethostname()}:{getpid()}"
+
+    @cached_property
+    def vault(self) -> Vault:
+        return Vault.from_settings(self.settings)
+
+    @cached_property
+    def stores(self) -> Stores:
+        return Stores(
+            central_url=self.settings.database_url.get_secret_value(),
+            decrypt_cell_url=self._cell_url,
+            pool_size=self.settings.database_pool_size,
+            statement_timeout_seconds=self.settings.statement_timeout_seconds,
+        )
+
+    @cached_property
+    def http(self) -> Http:
+        return Http(
+            connect_timeout_seconds=self.settings.connect_timeout_seconds,
+            allow_private_addresses=self.settings.allow_private_addresses,
+        )
+
+    @cached_property
+    def files(self) -> MediaFiles:
+        return MediaFiles(self.settings.media_storage)
+
+    @cached_property
+    def rules(self) -> Rules:
+        settings = self.settings
+        return Rules(
+            retry=RetryPolicy(
+                base_seconds=settings.retry_base_seconds,
+                cap_seconds=settings.retry_cap_seconds,
+                budget=settings.retry_budget,
+            ),
+            look_delays_seconds=settings.look_delays_seconds,
+            look_again_seconds=settings.look_again_seconds,
+            random=random.SystemRandom().random,
+        )
+
+    @cached_property
+    def index(self) -> PostgresIndex:
+        return PostgresIndex(self.stores)
+
+    @cached_property
+    def central_index(self) -> CentralIndex:
+        return CentralIndex(
+            self.stores,
+            resend_base_seconds=self.settings.resend_base_seconds,
+            resend_cap_seconds=self.settings.resend_cap_seconds,
+        )
+
+    @cached_property
+    def targets(self) -> PostgresTargets:
+        return PostgresTargets(self.stores, rules=self.rules)
+
+    @cached_property
+    def publisher(self) -> Publisher:
+        settings = self.settings
+        return Publisher(
+            targets=self.targets,
+            index=self.index,
+            credentials=AccountCredentials(self.vault),
+            files=self.files,
+            http=self.http,
+            adapter_for=adapter_for,
+            clock=self.clock,
+            rules=self.rules,
+            limits=PublishLimits(
+                lease_seconds=settings.lease_seconds,
+                publish_deadline_seconds=settings.publish_deadline_seconds,
+                mark_to_send_seconds=settings.mark_to_send_seconds,
+                guard_wait_seconds=settings.guard_wait_seconds,
+                suspension_grace_hours=settings.suspension_grace_hours,
+            ),
+            worker=self.worker,
+        )
+
+    @cached_property
+    def looker(self) -> Looker:
+        return Looker(
+            targets=self.targets,
+            index=self.index,
+            credentials=AccountCredentials(self.vault),
+            files=self.files,
+            http=self.http,
+            adapter_for=adapter_for,
+            rules=self.rules,
+        )
+
+    def relay(self, cell: str) -> Relay:
+        """Build one cell's relay."""
+        return Relay(
+            outbox=MachineCell(self.stores.cell(cell)), index=self.central_index, batch=self.settings.relay_batch
+        )
+
+    def relay_window(self, cell: str) -> Window:
+        """Build one cell's relay window: it listens on the cell's database."""
+        relay = self.relay(cell)
+
+        def scan() -> float | None:
+            return 0.0 if relay.scan() else None
+
+        door = AdvisoryDoor(self.stores.cell(cell).machine, name=f"relay:{cell}", channel=OUTBOX_CHANNEL)
+        return self._window(f"relay:{cell}", door, scan)
+
+    def dispatcher(self, queue: Queue) -> Dispatcher:
+        """Build the dispatcher on a queue."""
+        return Dispatcher(
+            due=self.central_index,
+            queue=queue,
+            batch=self.settings.dispatch_batch,
+            max_enqueued=self.settings.max_enqueued,
+        )
+
+    def dispatch_window(self, queue: Queue) -> Window:
+        """Build the dispatch window: it listens on the central database."""
+        door = AdvisoryDoor(self.stores.central, name="dispatch", channel=DISPATCH_CHANNEL)
+        return self._window("dispatch", door, self.dispatcher(queue).scan)
+
+    def cell_sweep(self, cell: str) -> CellSweep:
+        """Build one cell's sweep."""
+        return CellSweep(
+            overdue=MachineCell(self.stores.cell(cell)),
+            index=self.index,
+            index_writer=self.central_index,
+            index_seqs=self.central_index,
+            adapter_for=adapter_for,
+            rules=self.rules,
+        )
+
+    def queue_sweep(self, queue: Queue) -> QueueSweep:
+        """Build the sweep of unanswered messages."""
+        return QueueSweep(due=self.central_index, queue=queue, index=self.index)
+
+    def _window(self, name: str, door: AdvisoryDoor, scan: Callable[[], float | None]) -> Window:
+        def beat() -> None:
+            self.stores.central.pipelined(heartbeats.beat(name, {"worker": self.worker}))
+
+        return Window(
+            name=name,
+            door=door,
+            scan=scan,
+            beat=beat,
+            clock=self.clock,
+            window_seconds=self.settings.window_seconds,
+            rescan_seconds=self.settings.rescan_seconds,
+        )
+
+    def _cell_url(self, name: str, stored: str) -> str:
+        return self.vault.decrypt(stored, tenant_id=None, table="cells", row_id=name, field="database_url")

@@ -1,0 +1,38 @@
+"""Makes the Celery app from `celeryconfig` (data) and the settings (what differs from place to place)."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from celery import Celery
+from celery.signals import setup_logging, worker_shutting_down
+
+from socialq.logs import configure_logging
+from socialq.wiring import Wiring
+
+if TYPE_CHECKING:
+    from socialq.settings import Settings
+
+stopping = threading.Event()
+"""Set when this worker was told to stop: windows end, nothing more is claimed."""
+
+
+def make_app(settings: Settings) -> Celery:
+    """Build the app with its tasks. Connects to nothing."""
+    from socialq.worker import tasks
+
+    app = Celery("socialq")
+    app.config_from_object("celeryconfig")
+    app.conf.update(
+        broker_url=settings.redis_url.get_secret_value(),
+        worker_soft_shutdown_timeout=settings.drain_seconds,
+    )
+    setup_logging.connect(lambda **_: configure_logging(settings.log_level, settings.log_format), weak=False)
+    worker_shutting_down.connect(_stop, weak=False)
+    tasks.register(app, Wiring(settings))
+    return app
+
+
+def _stop(**_: Any) -> None:
+    stopping.set()

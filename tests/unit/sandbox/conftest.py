@@ -1,0 +1,23 @@
+"""Fixtures of the sandbox's own tests: its process, and a caller of its Mastodon."""
+
+from collections.abc import Callable
+
+import pytest
+
+import tests.fixtures_sandbox as running
+from tests.fixtures_sandbox import MastodonUser, RunningSandbox
+
+sandbox = running.sandbox
+sandbox_process = running.sandbox_process
+start_sandbox = running.start_sandbox
+
+
+@pytest.fixture
+def user(sandbox: RunningSandbox) -> Callable[[str], MastodonUser]:
+    """Makes users of the simulated Mastodon: `user("alice")`."""
+    return lambda name: MastodonUser(sandbox.create_account(name))
+
+
+@pytest.fixture
+def alice(user: Callable[[str], MastodonUser]) -> MastodonUser:
+    return user("alice")
