@@ -6,7 +6,7 @@ Celery, never delayed by an ETA. Each choice has its reason in `docs/decisions/0
 
 from kombu import Exchange, Queue
 
-from beat_schedule import beat_schedule as beat_schedule
+import beat_schedule as ticks
 
 _EXCHANGE = Exchange("socialq", type="direct", durable=True)
 
@@ -62,4 +62,5 @@ task_publish_retry = False
 event_queue_prefix = "socialq-events"
 control_exchange = "socialq-control"
 
+beat_schedule = ticks.beat_schedule
 beat_max_loop_interval = 5

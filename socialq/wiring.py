@@ -55,7 +55,11 @@ class AccountCredentials:
     def token_of(self, tenant_id: UUID, account: AccountRow) -> str:
         """Decrypt the account's access token."""
         return self.vault.decrypt(
-            account.access_token, tenant_id=tenant_id, table="accounts", row_id=account.id, field="access_token"
+            account.access_token,
+            tenant_id=tenant_id,
+            table="accounts",
+            row_id=account.id,
+            field="access_token",
         )
 
 
@@ -159,7 +163,9 @@ class Wiring:
     def relay(self, cell: str) -> Relay:
         """Build one cell's relay."""
         return Relay(
-            outbox=MachineCell(self.stores.cell(cell)), index=self.central_index, batch=self.settings.relay_batch
+            outbox=MachineCell(self.stores.cell(cell)),
+            index=self.central_index,
+            batch=self.settings.relay_batch,
         )
 
     def relay_window(self, cell: str) -> Window:

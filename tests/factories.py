@@ -100,7 +100,7 @@ def make_account(
     scopes: Sequence[str] = ("read", "write"),
     limits: Mapping[str, Any] = LIMITS,
 ) -> UUID:
-    """An account; `seal(token, account id)` encrypts the token where a test needs that, e.g. with the vault."""
+    """An account; `seal(token, account id)` encrypts the token where a test needs that, as the vault does."""
     account_id = new_id()
     with stores.cell("default").app.transaction(tenant=tenant_id, actor="test") as session:
         session.run(
@@ -163,7 +163,8 @@ def make_post(
             {**base, "client_id": client_id},
         )
         session.run(
-            "INSERT INTO cell.post_versions (tenant_id, id, post_id, number, content, content_hash, created_by)"
+            "INSERT INTO cell.post_versions"
+            " (tenant_id, id, post_id, number, content, content_hash, created_by)"
             " VALUES (%(tenant_id)s, %(version_id)s, %(post_id)s, 1, %(content)s, %(hash)s, 'test')",
             {**base, "content": json.dumps(content), "hash": content_hash(content)},
         )

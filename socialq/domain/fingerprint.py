@@ -42,9 +42,9 @@ def comparable(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    # To a fixed point: taking a joiner out can complete an escape or bring a letter and its accent together.
+    # To a fixed point, joiners first: taking one out can complete an escape, and an escape can hide one.
     while True:
-        plain = unicodedata.normalize("NFC", html.unescape(text).translate(_ZERO_WIDTH))
+        plain = unicodedata.normalize("NFC", html.unescape(text.translate(_ZERO_WIDTH)))
         if plain == text:
             return plain
         text = plain

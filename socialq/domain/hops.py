@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from uuid import UUID
+from typing import TYPE_CHECKING
 
-from socialq.domain.states import NextKind
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from socialq.domain.states import NextKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

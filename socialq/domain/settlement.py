@@ -8,10 +8,9 @@ never sent again; nothing here can be reached by a target that is already publis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from socialq.domain.outcomes import (
     Absent,
@@ -31,6 +30,9 @@ from socialq.domain.outcomes import (
 from socialq.domain.retry import RetryPolicy, next_try, rate_limit_until
 from socialq.domain.states import NextKind, TargetStatus
 from socialq.domain.targets import Move, PartState, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 S = TargetStatus
 
@@ -159,7 +161,9 @@ def after_lease_end(situation: Situation, rules: Rules) -> Decision:
     if lease_until is None:
         raise ValueError("a target without a lease has none that could end")
     if situation.part.unresolved and situation.part.marked_attempt == situation.target.attempt_count:
-        evidence = Evidence(code="worker.lost", message="the worker stopped before it could record the answer")
+        evidence = Evidence(
+            code="worker.lost", message="the worker stopped before it could record the answer"
+        )
         return unknown(situation, evidence, lost_at=lease_until, rules=rules)
     evidence = Evidence(code="worker.lost", message="the worker stopped before anything was sent")
     return _try_again(situation, Transient(evidence=evidence), rules)
@@ -386,7 +390,9 @@ def _look_failed(situation: Situation, result: CannotTell, rules: Rules) -> Deci
     return Decision(move=move, attempt_state="unknown")
 
 
-def _keep_looking(target: Target, *, at: datetime, looks_done: int, looks_failed: int, holds: bool = False) -> Move:
+def _keep_looking(
+    target: Target, *, at: datetime, looks_done: int, looks_failed: int, holds: bool = False
+) -> Move:
     """Stay unknown. The first finished look frees the account: its other targets need not wait for all looks."""
     changes: Mapping[str, object] = {
         "looks_done": looks_done,

@@ -7,9 +7,11 @@ from it. Nothing else in socialq knows which move is legal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class TargetStatus(StrEnum):

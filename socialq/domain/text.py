@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 THREAD_SEPARATOR: Final = "---"
 """A line that is exactly this divides a thread into its segments."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
-from uuid import UUID
+from typing import TYPE_CHECKING, Any
 
-from socialq.domain.states import NextKind, TargetStatus
-from socialq.domain.targets import PartState, Target
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from socialq.domain.states import NextKind, TargetStatus
+    from socialq.domain.targets import PartState, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

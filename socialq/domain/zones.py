@@ -52,13 +52,8 @@ def _zones() -> dict[str, str]:
 
 
 def _suggestion(wanted: str) -> str:
-    """Find the nearest name, by the city alone too: people write Berlin, or New York."""
-    spelt = wanted.casefold().replace(" ", "_")[:80]
+    """Find the nearest name by its last part, the city: people write Berlin, New York, or Europe/Berln."""
     by_city = {key.rpartition("/")[2]: name for key, name in _zones().items()}
-    near = difflib.get_close_matches(spelt, _zones(), n=1, cutoff=0.75)
-    near_city = difflib.get_close_matches(spelt.rpartition("/")[2], by_city, n=1, cutoff=0.75)
-    if near:
-        return f"did you mean {_zones()[near[0]]}?"
-    if near_city:
-        return f"did you mean {by_city[near_city[0]]}?"
-    return "write a name such as Europe/Berlin"
+    city = wanted.casefold().replace(" ", "_").rpartition("/")[2][:40]
+    near = difflib.get_close_matches(city, by_city, n=1, cutoff=0.75)
+    return f"did you mean {by_city[near[0]]}?" if near else "write a name such as Europe/Berlin"

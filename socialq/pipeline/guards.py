@@ -67,13 +67,17 @@ def refusal_of(work: Work, policy: GuardPolicy, *, message_seq: int) -> Refusal 
 def _tenant_active(work: Work, policy: GuardPolicy, _seq: int) -> Verdict:
     tenant = work.tenant
     if tenant.stopped_at is not None:
-        return _wait(work, policy, "tenant_active", "tenant_stopped", tenant.stop_reason or "the tenant is stopped")
+        return _wait(
+            work, policy, "tenant_active", "tenant_stopped", tenant.stop_reason or "the tenant is stopped"
+        )
     if tenant.status == "active":
         return None
     since = tenant.suspended_at or work.read_at
     if work.read_at >= since + timedelta(hours=policy.suspension_grace_hours):
         detail = f"the tenant has been suspended since {_minute(since)}, longer than the grace"
-        return Refusal(guard="tenant_active", move=Move(to=S.FAILED, reason="tenant_suspended", detail=detail))
+        return Refusal(
+            guard="tenant_active", move=Move(to=S.FAILED, reason="tenant_suspended", detail=detail)
+        )
     return _wait(work, policy, "tenant_active", "tenant_suspended", "the tenant is suspended")
 
 
@@ -98,7 +102,8 @@ def _claimable(work: Work, _policy: GuardPolicy, seq: int) -> Verdict:
         return Refusal(guard="claimable", move=None)
     if target.cancel_requested:
         return Refusal(
-            guard="claimable", move=Move(to=S.CANCELLED, reason="cancelled", detail="withdrawn before it was sent")
+            guard="claimable",
+            move=Move(to=S.CANCELLED, reason="cancelled", detail="withdrawn before it was sent"),
         )
     if target.publish_by is not None and work.read_at >= target.publish_by:
         detail = f"its publish-by time, {_minute(target.publish_by)}, passed before it could be sent"
@@ -134,7 +139,9 @@ def _media_ready(work: Work, policy: GuardPolicy, _seq: int) -> Verdict:
             move = Move(to=S.FAILED, reason="media_rejected", detail=f"media {media_id} {problem}")
             return Refusal(guard="media_ready", move=move)
         if media.status != "ready":
-            return _wait(work, policy, "media_ready", "media_processing", f"media {media_id} is still processed")
+            return _wait(
+                work, policy, "media_ready", "media_processing", f"media {media_id} is still processed"
+            )
     return None
 
 
@@ -163,7 +170,9 @@ be claimed, and an obsolete message must not move anything."""
 
 def _wait(work: Work, policy: GuardPolicy, guard: str, reason: str, detail: str) -> Refusal:
     until = work.read_at + timedelta(seconds=policy.wait_seconds)
-    return Refusal(guard=guard, move=wait_before_claim(work.target, reason=reason, detail=detail, until=until))
+    return Refusal(
+        guard=guard, move=wait_before_claim(work.target, reason=reason, detail=detail, until=until)
+    )
 
 
 def _minute(instant: datetime) -> str:

@@ -59,9 +59,7 @@ class Looker:
             return "unknown_target"
         part = self._part_to_find(work, message)
         if part is None or part.first_marked_at is None:
-            self.index.repair(
-                target=work.target, message_seq=message.seq, not_before=work.target.lease_until
-            )
+            self.index.repair(target=work.target, message_seq=message.seq, not_before=work.target.lease_until)
             return "obsolete"
         adapter = self.adapter_for(work.account.platform)
         result = self._ask(work, part, adapter)

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, BinaryIO, Protocol
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from socialq.domain.hops import Event, IndexRow, Message
-from socialq.domain.outcomes import Accepted, Evidence, Found
 from socialq.domain.settlement import Decision
 from socialq.domain.targets import Move, PartState, Target
-from socialq.domain.work import AccountBusy, AccountRow, Claimed, ClaimRequest, Settled, Work
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from socialq.domain.hops import Event, IndexRow, Message
+    from socialq.domain.outcomes import Accepted, Evidence, Found
+    from socialq.domain.work import AccountBusy, AccountRow, Claimed, ClaimRequest, Settled, Work
 
 Decide = Callable[[Target, Sequence[PartState], datetime], Decision]
 """Decides on a target as it stands locked: target, parts, the cell's clock."""
@@ -88,7 +91,9 @@ class Targets(Protocol):
     ) -> Settled | None:
         """Settle a claim by decision; None where the claim is lost."""
 
-    def late_failure(self, *, tenant_id: UUID, target_id: UUID, attempt_no: int, state: str, evidence: Evidence) -> None:
+    def late_failure(
+        self, *, tenant_id: UUID, target_id: UUID, attempt_no: int, state: str, evidence: Evidence
+    ) -> None:
         """Record how an attempt ended whose claim was lost."""
 
     def move(self, target: Target, move: Move, *, actor: str) -> Settled | None:

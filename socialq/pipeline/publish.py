@@ -8,8 +8,8 @@ mark was asked for, no transaction is open while a platform is awaited, and what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -17,15 +17,22 @@ import structlog
 from socialq.domain import keys
 from socialq.domain.ids import new_token
 from socialq.domain.outcomes import Accepted, Evidence, Prepared, Transient
-from socialq.domain.settlement import Situation, after_failure, cancelled_before_mark, expired
+from socialq.domain.settlement import (
+    Situation,
+    after_failure,
+    cancelled_before_mark,
+    expired,
+    wait_before_claim,
+)
 from socialq.domain.work import AccountBusy, ClaimRequest
 from socialq.pipeline.access import account_access, part_content
 from socialq.pipeline.guards import GuardPolicy, refusal_of
 from socialq.pipeline.settle import Settler
 from socialq.providers.http import NetworkFailure, read_lost
+from socialq.vault import VaultError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -69,7 +76,7 @@ class Publisher:
     worker: str
 
     def publish(self, message: Message) -> str:
-        """Work off one message; returns a word for the log: published, waits, obsolete, busy, …"""
+        """Work off one message; returns a word for the log, such as `published` or `account_busy`."""
         work = self.targets.load(message.tenant_id, message.target_id)
         if work is None:
             log.warning("target_unknown", target=str(message.target_id))
@@ -78,7 +85,11 @@ class Publisher:
         refused = self._guarded(work, adapter, message.seq)
         if refused is not None:
             return refused
-        return _Run(publisher=self, work=work, adapter=adapter).run()
+        try:
+            account = account_access(work, self.credentials)
+        except VaultError as error:
+            return self._credentials_unreadable(work, str(error), message.seq)
+        return _Run(publisher=self, work=work, adapter=adapter, account=account).run()
 
     def _guarded(self, work: Work, adapter: Adapter, seq: int) -> str | None:
         """Let the guards speak; None: go ahead."""
@@ -99,6 +110,19 @@ class Publisher:
         else:
             self.repair(work.target, message_seq=seq)
         return refusal.guard
+
+    def _credentials_unreadable(self, work: Work, problem: str, seq: int) -> str:
+        """A token that does not decrypt is our fault, not the customer's: wait, and tell the operator."""
+        until = work.read_at + timedelta(seconds=self.limits.guard_wait_seconds)
+        detail = "the stored token of the account can't be read; the operator has been told"
+        move = wait_before_claim(work.target, reason="credentials_unreadable", detail=detail, until=until)
+        self.index.alarm(key=f"vault:{work.account.id}", message=problem, tenant_id=work.target.tenant_id)
+        settled = self.targets.move(work.target, move, actor="vault")
+        if settled is not None:
+            self.index.finish(settled)
+        else:
+            self.repair(work.target, message_seq=seq)
+        return "credentials_unreadable"
 
     def repair(self, target: Target, *, message_seq: int) -> None:
         """Set the index from the cell: gone work is done, newer work is pending, work in flight is asked later."""
@@ -124,6 +148,7 @@ class _Run:
     publisher: Publisher
     work: Work
     adapter: Adapter
+    account: AccountAccess
     token: UUID = field(default_factory=new_token)
     attempt_no: int = 0
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -133,24 +158,27 @@ class _Run:
         part_state = self.work.next_part
         if part_state is None:
             return self._nothing_left()
-        account = account_access(self.work, self.publisher.credentials)
         part = self._part(part_state.part_no, self._key_instant())
-        if self.adapter.prepare_steps(account, part, self._prepared(part.number)):
+        if self.adapter.prepare_steps(self.account, part, self._prepared(part.number)):
             claimed = self._claim(part.number, mark=False)
-            return claimed if isinstance(claimed, str) else self._send_rest(account, part.number)
-        return self._claim_and_send(account, part)
+            return claimed if isinstance(claimed, str) else self._send_rest(part.number)
+        return self._claim_and_send(part)
 
     def _nothing_left(self) -> str:
         log.error("nothing_left_to_send", target=str(self.work.target.id))
         self.publisher.repair(self.work.target, message_seq=self.work.target.seq)
         return "nothing_left"
 
-    def _claim_and_send(self, account: AccountAccess, part: Part) -> str:
+    def _claim_and_send(self, part: Part) -> str:
         """Where nothing is left to prepare the claim is the mark: connect, claim, send."""
-        opened = self._connect(account, part)
+        opened = self._connect(part)
         if isinstance(opened, NetworkFailure):
             claimed = self._claim(part.number, mark=False)
-            return claimed if isinstance(claimed, str) else self._settle(part.number, read_lost(opened, platform=self.adapter.platform))
+            return (
+                claimed
+                if isinstance(claimed, str)
+                else self._settle(part.number, read_lost(opened, platform=self.adapter.platform))
+            )
         try:
             asked_at = self.publisher.clock.monotonic()
             claimed = self._claim(part.number, mark=True)
@@ -159,15 +187,15 @@ class _Run:
             outcome = self._send(opened, part, asked_at=asked_at)
         finally:
             opened.close()
-        return self._after(account, part, outcome)
+        return self._after(part, outcome)
 
-    def _send_rest(self, account: AccountAccess, part_no: int) -> str:
+    def _send_rest(self, part_no: int) -> str:
         """Prepare, connect, mark and send one part of a claim that is ours, then the ones after it."""
         part = self._part(part_no, self._key_instant())
-        failure = self._prepare(account, part)
+        failure = self._prepare(part)
         if failure is not None:
             return failure
-        opened = self._connect(account, part)
+        opened = self._connect(part)
         if isinstance(opened, NetworkFailure):
             return self._settle(part.number, read_lost(opened, platform=self.adapter.platform))
         try:
@@ -184,7 +212,7 @@ class _Run:
             outcome = self._send(opened, part, asked_at=asked_at)
         finally:
             opened.close()
-        return self._after(account, part, outcome)
+        return self._after(part, outcome)
 
     def _claim(self, part_no: int, *, mark: bool) -> Claimed | str:
         work, publisher = self.work, self.publisher
@@ -220,9 +248,9 @@ class _Run:
                 structlog.contextvars.bind_contextvars(attempt=claimed.attempt_no)
                 return claimed
 
-    def _prepare(self, account: AccountAccess, part: Part) -> str | None:
+    def _prepare(self, part: Part) -> str | None:
         """Run the steps that are left, storing each result; a word when the claim ends here."""
-        while steps := self.adapter.prepare_steps(account, part, self._prepared(part.number)):
+        while steps := self.adapter.prepare_steps(self.account, part, self._prepared(part.number)):
             result = steps[0].run(self.publisher.http)
             if not isinstance(result, Prepared):
                 return self._settle(part.number, result)
@@ -240,8 +268,8 @@ class _Run:
                 return "lost_claim"
         return None
 
-    def _connect(self, account: AccountAccess, part: Part) -> Opened | NetworkFailure:
-        call = self.adapter.publish_call(account, part, self._prepared(part.number))
+    def _connect(self, part: Part) -> Opened | NetworkFailure:
+        call = self.adapter.publish_call(self.account, part, self._prepared(part.number))
         return self.publisher.http.open(call, deadline_seconds=self.publisher.limits.publish_deadline_seconds)
 
     def _send(self, opened: Opened, part: Part, *, asked_at: float) -> PublishOutcome:
@@ -249,7 +277,8 @@ class _Run:
         waited_seconds = self.publisher.clock.monotonic() - asked_at
         if waited_seconds > self.publisher.limits.mark_to_send_seconds:
             evidence = Evidence(
-                code="worker.stalled", message=f"the worker stood still for {waited_seconds:.1f} s; nothing was sent"
+                code="worker.stalled",
+                message=f"the worker stood still for {waited_seconds:.1f} s; nothing was sent",
             )
             return Transient(evidence=evidence, spends_budget=False)
         answer = opened.send()
@@ -257,19 +286,19 @@ class _Run:
             return read_lost(answer, platform=self.adapter.platform)
         return self.adapter.read_publish(answer, part)
 
-    def _after(self, account: AccountAccess, part: Part, outcome: PublishOutcome) -> str:
+    def _after(self, part: Part, outcome: PublishOutcome) -> str:
         if not isinstance(outcome, Accepted):
             return self._settle(part.number, outcome)
         last = part.number == self.work.parts[-1].part_no
-        return self._settler().accepted(part, outcome, last=last) or self._next_part(account, part, outcome)
+        return self._settler().accepted(part, outcome, last=last) or self._next_part(part, outcome)
 
-    def _next_part(self, account: AccountAccess, part: Part, outcome: Accepted) -> str:
+    def _next_part(self, part: Part, outcome: Accepted) -> str:
         """Go on with a thread under the same claim, with the part that was just accepted as the parent."""
         self.work = _with_live_part(self.work, part.number, outcome)
         following = self.work.next_part
         if following is None:
             raise AssertionError("a part that is not the last one has one after it")
-        return self._send_rest(account, following.part_no)
+        return self._send_rest(following.part_no)
 
     def _settle(self, part_no: int, outcome: PublishOutcome | PrepareFailure) -> str:
         if isinstance(outcome, Accepted):
@@ -310,7 +339,9 @@ class _Run:
             publication_key=self._publication_key(),
         )
 
-    def _situation(self, target: Target, parts: Sequence[PartState], part_no: int, now: datetime) -> Situation:
+    def _situation(
+        self, target: Target, parts: Sequence[PartState], part_no: int, now: datetime
+    ) -> Situation:
         return situation_of(self.adapter, target, parts, part_no, now)
 
     def _prepared(self, part_no: int) -> Mapping[str, Any]:

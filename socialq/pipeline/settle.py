@@ -118,7 +118,11 @@ class Settler:
             )
             return "lost_claim"
         log.info(
-            "settled", status=settled.status, outcome=type(outcome).__name__, code=outcome.evidence.code, part=part_no
+            "settled",
+            status=settled.status,
+            outcome=type(outcome).__name__,
+            code=outcome.evidence.code,
+            part=part_no,
         )
         hold_what_it_says(self.index, self.work, made[0].account)
         self._follow(settled)

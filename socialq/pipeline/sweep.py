@@ -31,7 +31,9 @@ log = structlog.get_logger(__name__)
 
 _BATCH: Final = 500
 _SENDS_THAT_ALARM: Final = 5
-_WORKER_LOST: Final = Evidence(code="worker.lost", message="the worker stopped before it could record an answer")
+_WORKER_LOST: Final = Evidence(
+    code="worker.lost", message="the worker stopped before it could record an answer"
+)
 _EXPIRED: Final = Evidence(code="expired", message="the publish-by time passed")
 
 
@@ -55,10 +57,14 @@ class CellSweep:
         }
 
     def _end_leases(self) -> int:
-        return sum(self._settle(target, self._after_lease) for target in self.overdue.ended_leases(limit=_BATCH))
+        return sum(
+            self._settle(target, self._after_lease) for target in self.overdue.ended_leases(limit=_BATCH)
+        )
 
     def _expire(self) -> int:
-        return sum(self._settle(target, self._expired) for target in self.overdue.past_publish_by(limit=_BATCH))
+        return sum(
+            self._settle(target, self._expired) for target in self.overdue.past_publish_by(limit=_BATCH)
+        )
 
     def _settle(self, target: Target, decide: Callable[[Situation], Decision]) -> bool:
         def on(locked: Target, parts: Sequence[PartState], now: datetime) -> Decision:

@@ -7,7 +7,6 @@ tick succeeds the holder, so that nobody is blind between two windows; correctne
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +14,7 @@ import structlog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from socialq.domain.clock import Clock
 
@@ -31,7 +31,9 @@ class Watch(Protocol):
 class Door(Protocol):
     """Lets one tick in at a time, and one more wait for its turn."""
 
-    def enter(self, *, patience_seconds: float, stopping: Callable[[], bool]) -> AbstractContextManager[Watch | None]:
+    def enter(
+        self, *, patience_seconds: float, stopping: Callable[[], bool]
+    ) -> AbstractContextManager[Watch | None]:
         """Hold the window; None where a holder and a successor are there already, or the wait was in vain."""
 
 

@@ -11,13 +11,14 @@ request, built here and sent by `socialq.providers.http`; no method keeps or log
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 if TYPE_CHECKING:
-    from socialq.domain.outcomes import LookResult, PrepareFailure, Prepared, PublishOutcome
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime, timedelta
+
+    from socialq.domain.outcomes import LookResult, Prepared, PrepareFailure, PublishOutcome
     from socialq.providers.http import Answer, Call, Http
 
 
@@ -132,7 +133,9 @@ class Adapter(ABC):
         """Check a whole target against the platform's rules, counting as the platform counts. Pure."""
 
     @abstractmethod
-    def prepare_steps(self, account: AccountAccess, part: Part, prepared: Mapping[str, Any]) -> list[PrepareStep]:
+    def prepare_steps(
+        self, account: AccountAccess, part: Part, prepared: Mapping[str, Any]
+    ) -> list[PrepareStep]:
         """List what is still to be done before `part` can be published, given what is stored already."""
 
     @abstractmethod
@@ -145,7 +148,13 @@ class Adapter(ABC):
 
     @abstractmethod
     def look(
-        self, http: Http, account: AccountAccess, part: Part, *, sent_after: datetime, claimed_ids: frozenset[str]
+        self,
+        http: Http,
+        account: AccountAccess,
+        part: Part,
+        *,
+        sent_after: datetime,
+        claimed_ids: frozenset[str],
     ) -> LookResult:
         """Look whether `part` is live. `claimed_ids` are remote ids that belong to other parts: never these.
 

@@ -118,11 +118,11 @@ class Control:
         if not isinstance(request.json, dict):
             raise BadRequest("the body must be a JSON object")
         platform, name = request.json.get("platform"), request.json.get("account")
-        if platform not in self._platforms:
+        if not isinstance(platform, str) or platform not in self._platforms:
             raise BadRequest(f"platform: must be one of {', '.join(self._platforms)}")
         if not isinstance(name, str) or not _ACCOUNT_NAME.fullmatch(name):
             raise BadRequest("account: must be 1 to 64 letters, digits, dots, dashes or underscores")
-        return str(platform), name
+        return platform, name
 
     def _account(self, platform: str, name: str, request: Request) -> dict[str, Any]:
         account = self._world.accounts.get(platform, name)

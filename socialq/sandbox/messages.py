@@ -29,6 +29,11 @@ class BadRequest(Exception):  # noqa: N818 - named for what happened
 class Body(Protocol):
     """A request's body, read from the wire in pieces."""
 
+    @property
+    def unread_bytes(self) -> int | None:
+        """How much is still to come; None if that can't be known."""
+        ...
+
     def read(self, size: int) -> bytes:
         """Up to `size` bytes; empty at the end."""
         ...

@@ -80,7 +80,10 @@ class Platform(Protocol):
 
 @dataclass
 class Routes:
-    """Operations by method and path; `:name` in a pattern takes one path segment."""
+    """Operations by method and path.
+
+    `:name` in a pattern takes one segment; a slash at a path's end means nothing, as in most routers.
+    """
 
     operations: Sequence[Operation]
     _compiled: list[tuple[re.Pattern[str], Operation]] = field(init=False)
@@ -89,6 +92,7 @@ class Routes:
         self._compiled = [(_compile(operation.pattern), operation) for operation in self.operations]
 
     def find(self, method: str, path: str) -> tuple[Operation, Sequence[str]] | None:
+        path = path.rstrip("/")
         for pattern, operation in self._compiled:
             if operation.method == method and (match := pattern.fullmatch(path)):
                 return operation, match.groups()

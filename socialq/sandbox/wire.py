@@ -21,6 +21,7 @@ from socialq.sandbox.messages import Answer, BadRequest, Hang, Reply, Request, R
 HEAD_LIMIT_BYTES = 32 * 1024
 IDLE_SECONDS = 75.0
 DRAIN_LIMIT_BYTES = 128 * 1024
+LINGER_SECONDS = 2.0
 PIECE_BYTES = 64 * 1024
 
 # A peer's departure without waiting for its data; where the system has no such event, end-of-stream shows it.
@@ -126,18 +127,29 @@ class Connection:
 
     def _send_answer(self, answer: Answer, request: Request | None) -> bool:
         keep_alive = request is not None and request.headers.get("connection", "").lower() != "close"
-        keep_alive = keep_alive and request is not None and _drained(request)
+        is_read = request is not None and _drained(request)
         length = answer.file.stat().st_size if answer.file else len(answer.body)
-        head = _render_head(answer, length=length, keep_alive=keep_alive)
+        head = _render_head(answer, length=length, keep_alive=keep_alive and is_read)
         is_head_only = request is not None and request.method == "HEAD"
         try:
             self._socket.sendall(head if is_head_only or answer.file else head + answer.body)
             if answer.file and not is_head_only:
                 with answer.file.open("rb") as stream:
                     self._socket.sendfile(stream)
+            if not is_read:
+                self._linger()
         except OSError as error:
             raise ClientGone from error
-        return keep_alive
+        return keep_alive and is_read
+
+    def _linger(self) -> None:
+        """Let a caller that is still sending read its answer: closing on unread bytes would reset it."""
+        self._socket.shutdown(socket.SHUT_WR)
+        deadline = time.monotonic() + LINGER_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            self._socket.settimeout(left)
+            if not self._socket.recv(PIECE_BYTES):
+                return
 
     def _hang(self, seconds: float, is_stopping: Callable[[], bool]) -> None:
         """Stay silent until the time is over, the caller leaves, or the sandbox stops."""
@@ -159,6 +171,10 @@ class _SizedBody:
         self._connection = connection
         self._left = length
 
+    @property
+    def unread_bytes(self) -> int:
+        return self._left
+
     def read(self, size: int) -> bytes:
         if not self._left:
             return b""
@@ -172,6 +188,10 @@ class _ChunkedBody:
         self._connection = connection
         self._left = 0
         self._ended = False
+
+    @property
+    def unread_bytes(self) -> int | None:
+        return 0 if self._ended else None
 
     def read(self, size: int) -> bytes:
         if self._ended:
@@ -209,12 +229,12 @@ def _parse_headers(lines: list[str]) -> dict[str, str]:
 
 
 def _drained(request: Request) -> bool:
-    """Read what the handler left of the body; false when that is too much to keep the connection for."""
-    left = DRAIN_LIMIT_BYTES
-    while piece := request.body.read(PIECE_BYTES):
-        left -= len(piece)
-        if left < 0:
-            return False
+    """Read what the handler left of the body; false when that is too much, or its end can't be known."""
+    unread = request.body.unread_bytes
+    if unread is None or unread > DRAIN_LIMIT_BYTES:
+        return False
+    while request.body.read(PIECE_BYTES):
+        pass
     return True
 
 

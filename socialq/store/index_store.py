@@ -89,7 +89,12 @@ class PostgresIndex:
 
         def step() -> None:
             holds.set_hold(
-                self._central, scope=cast("Scope", scope), key=key, until=until, reason=reason, set_by="worker"
+                self._central,
+                scope=cast("Scope", scope),
+                key=key,
+                until=until,
+                reason=reason,
+                set_by="worker",
             )
 
         self._best_effort(step, "index.hold_missed", scope=scope, key=key)

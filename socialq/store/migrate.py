@@ -36,7 +36,9 @@ class SchemaTooNewError(Exception):
     """The database was upgraded by a newer socialq than this one."""
 
 
-def upgrade(url: str, *, lines: tuple[Line, ...] = ("central", "cell"), runtime_login: str | None = None) -> list[str]:
+def upgrade(
+    url: str, *, lines: tuple[Line, ...] = ("central", "cell"), runtime_login: str | None = None
+) -> list[str]:
     """Upgrade the database at `url` and return what was applied, e.g. `["central_0001", "cell_0001"]`.
 
     `runtime_login` is granted the runtime roles; it defaults to the login of `url`. Two upgrades at once wait

@@ -1,8 +1,8 @@
 """Connections, roles and transactions.
 
 A `Database` is one PostgreSQL database seen through one role. It hands out two kinds of transaction:
-`transaction(…)`, an ordinary block, and `pipelined(…)`, which sends BEGIN, the tenant's settings, the
-statements and COMMIT in one round trip (what the publish path uses).
+`transaction(…)`, an ordinary block, and `pipelined(…)`, which sends the tenant's settings and the statements in
+one round trip (what the publish path uses).
 
 What must stay true: every connection runs as a role that can't bypass row security; the tenant is set per
 transaction with `set_config(…, true)`, so that nothing of it is left on a pooled connection; no transaction is
@@ -41,7 +41,6 @@ ROLE_MACHINE: Final = "socialq_machine"
 ROLE_CENTRAL: Final = "socialq_central"
 
 _BEGIN: Final = "BEGIN"
-_COMMIT: Final = "COMMIT"
 _SETTINGS: Final = (
     "SELECT set_config('socialq.tenant', %(tenant)s, true), set_config('socialq.actor', %(actor)s, true)"
 )
@@ -112,7 +111,7 @@ class Database:
         options = (
             f"-c role={self.role} -c TimeZone=UTC -c synchronous_commit=on"
             f" -c statement_timeout={int(self._statement_timeout_seconds * 1000)}"
-            " -c idle_in_transaction_session_timeout=30000"
+            " -c idle_in_transaction_session_timeout=30000 -c plan_cache_mode=force_generic_plan -c jit=off"
         )
         return psycopg.Connection[Row].connect(
             self._url,
@@ -142,24 +141,21 @@ class Database:
                 raise
             connection.commit()
 
-    def pipelined(self, *statements: Statement, tenant: UUID | None = None, actor: str = "system") -> list[list[Row]]:
+    def pipelined(
+        self, *statements: Statement, tenant: UUID | None = None, actor: str = "system"
+    ) -> list[list[Row]]:
         """Run `statements` as one transaction in one round trip and return each one's rows.
 
-        All of it happens or none: an error in any statement is raised after the rollback.
+        All of it happens or none: an error in any statement is raised after the rollback. There is no BEGIN
+        and no COMMIT: what a pipeline holds up to its synchronisation point is one transaction, and
+        `set_config(…, true)` lasts until its end. Were that ever not so, row security would show nothing.
+        https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
         """
         with self._pooled() as connection:
-            try:
-                with connection.pipeline() as pipeline:
-                    connection.execute(_BEGIN)
-                    connection.execute(_SETTINGS, _settings_of(tenant, actor))
-                    cursors = [connection.execute(sql, params) for sql, params in statements]
-                    connection.execute(_COMMIT)
-                    pipeline.sync()
-                    return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
-            except psycopg.Error:
-                if not connection.closed and connection.info.transaction_status != pq.TransactionStatus.IDLE:
-                    connection.rollback()
-                raise
+            with connection.pipeline():
+                connection.execute(_SETTINGS, _settings_of(tenant, actor))
+                cursors = [connection.execute(sql, params) for sql, params in statements]
+            return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
     def autocommit(self, sql: str, params: Params | None = None) -> list[Row]:
         """Run one statement as its own transaction, without a tenant."""
@@ -169,7 +165,9 @@ class Database:
 
     def notify(self, channel: str, payload: str = "") -> None:
         """Wake whoever listens. Own transaction: inside a larger one it would serialise commits."""
-        self.autocommit("SELECT pg_notify(%(channel)s, %(payload)s)", {"channel": channel, "payload": payload})
+        self.autocommit(
+            "SELECT pg_notify(%(channel)s, %(payload)s)", {"channel": channel, "payload": payload}
+        )
 
     def dispose(self) -> None:
         """Close every pooled connection that is not in use."""

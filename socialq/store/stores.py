@@ -67,7 +67,9 @@ class Stores:
         with self._lock:
             return self._cells.setdefault(
                 name,
-                CellDatabases(name, app=self._database(url, ROLE_APP), machine=self._database(url, ROLE_MACHINE)),
+                CellDatabases(
+                    name, app=self._database(url, ROLE_APP), machine=self._database(url, ROLE_MACHINE)
+                ),
             )
 
     def cell_of(self, tenant_id: UUID) -> CellDatabases:

@@ -169,7 +169,11 @@ class PostgresTargets:
                 return None
             target, parts, now = locked
             settlements.end_attempt(
-                session, target_id=target.id, attempt_no=attempt_no, state="accepted", evidence=answer.evidence
+                session,
+                target_id=target.id,
+                attempt_no=attempt_no,
+                state="accepted",
+                evidence=answer.evidence,
             )
             ours = settlements.see(
                 session, target=target, part_no=part_no, remote_id=answer.remote_id, source="late_answer"
@@ -230,7 +234,9 @@ class PostgresTargets:
 
         return self._in_transaction(tenant_id, step)
 
-    def late_failure(self, *, tenant_id: UUID, target_id: UUID, attempt_no: int, state: str, evidence: Evidence) -> None:
+    def late_failure(
+        self, *, tenant_id: UUID, target_id: UUID, attempt_no: int, state: str, evidence: Evidence
+    ) -> None:
         """Record how an attempt ended after its claim was lost."""
 
         def step(session: Session) -> None:
@@ -305,7 +311,9 @@ class PostgresTargets:
 
     def _whose_id(self, target: Target, part_no: int, remote_id: str) -> str | None:
         def step(session: Session) -> str | None:
-            ours = settlements.see(session, target=target, part_no=part_no, remote_id=remote_id, source="answer")
+            ours = settlements.see(
+                session, target=target, part_no=part_no, remote_id=remote_id, source="answer"
+            )
             return self._duplicate_alarm(session, target, part_no, ours=ours, remote_id=remote_id)
 
         return self._in_transaction(target.tenant_id, step)

@@ -31,7 +31,9 @@ class HeldWindow:
 
     def wait(self, seconds: float) -> None:
         """Return when notified, or after `seconds`; the session shows that it is alive in between."""
-        for _ in self._connection.notifies(timeout=max(0.0, min(seconds, _LONGEST_SILENCE_SECONDS)), stop_after=1):
+        for _ in self._connection.notifies(
+            timeout=max(0.0, min(seconds, _LONGEST_SILENCE_SECONDS)), stop_after=1
+        ):
             pass
         self._connection.execute("SELECT 1")
 
@@ -88,7 +90,8 @@ class AdvisoryDoor:
 
     def _try_lock(self, connection: psycopg.Connection[Any], part: str) -> bool:
         row = connection.execute(
-            "SELECT pg_try_advisory_lock(hashtext('socialq.window.' || %s), hashtext(%s)) AS got", (self._name, part)
+            "SELECT pg_try_advisory_lock(hashtext('socialq.window.' || %s), hashtext(%s)) AS got",
+            (self._name, part),
         ).fetchone()
         return bool(row and row["got"])
 

@@ -38,7 +38,12 @@ class CeleryQueue:
                 for message in messages:
                     self._app.send_task(
                         PUBLISH_TASK,
-                        args=(str(message.tenant_id), str(message.target_id), message.seq, message.kind.value),
+                        args=(
+                            str(message.tenant_id),
+                            str(message.target_id),
+                            message.seq,
+                            message.kind.value,
+                        ),
                         producer=producer,
                         retry=False,
                     )

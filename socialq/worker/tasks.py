@@ -28,6 +28,11 @@ def register(app: Celery, wiring: Wiring) -> None:
     @app.task(name=PUBLISH_TASK)
     def publish_target(tenant: str, target: str, seq: int, kind: str) -> None:
         message = Message(tenant_id=UUID(tenant), target_id=UUID(target), seq=seq, kind=NextKind(kind))
+        if _stopping():
+            # This worker claims nothing more: another one gets the message at once, not at its re-send.
+            wiring.central_index.put_back([{"target_id": message.target_id, "lane": "main", "seq": seq}])
+            wiring.central_index.wake_dispatch()
+            return
         with structlog.contextvars.bound_contextvars(tenant=tenant, target=target, seq=seq):
             try:
                 if message.kind is NextKind.LOOK:

@@ -128,8 +128,9 @@ class Mastodon(Adapter):
     def _scopes(self, application: dict[str, Any] | PrepareFailure) -> frozenset[str]:
         """Read the scopes, the broad ones spelled out.
 
-        They are the application's, of which a token has all or fewer. Servers before 4.3 don't tell. What is required is assumed then: a missing one shows as a
-        refusal at the first post, while an empty set would stop an account that works.
+        They are the application's, of which a token has all or fewer. Servers before 4.3 don't tell. What
+        is required is assumed then: a missing one shows as a refusal at the first post, while an empty set
+        would stop an account that works.
         """
         told = application.get("scopes") if isinstance(application, dict) else None
         if not isinstance(told, list) or not told:

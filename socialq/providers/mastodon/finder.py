@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from socialq.providers.base import AccountAccess, Part
 
 _BEFORE_MARK: Final = timedelta(minutes=2)
+_CREATED_GRAIN: Final = timedelta(seconds=1)
+"""`created_at` is cut to milliseconds, by some servers to seconds, so ours may read as before its mark."""
 _PAGE_POSTS: Final = 40
 _MOST_PAGES: Final = 10
 _MOST_SOURCES: Final = 40
@@ -53,6 +55,7 @@ class Look:
         self._account = account
         self._part = part
         self._now = now
+        self._server_behind = timedelta(0)
         self._until = time.monotonic() + http.deadline_seconds
 
     def run(self, *, sent_after: datetime, claimed_ids: frozenset[str]) -> LookResult:
@@ -63,9 +66,7 @@ class Look:
         candidates = [seen for seen in window if seen.remote_id not in claimed_ids and self._may_be(seen)]
         if len(candidates) > _MOST_SOURCES:
             return _cannot_tell("look_too_many", f"more than {_MOST_SOURCES} posts look like this one")
-        # A post from before the mark can only be ours by a clock that is off: the nearest of those, last.
-        candidates.sort(key=lambda seen: (seen.created_at < sent_after, abs(seen.created_at - sent_after)))
-        for seen in candidates:
+        for seen in self._oldest_after_mark_first(candidates, sent_after):
             verdict = self._is_part(seen)
             if isinstance(verdict, CannotTell):
                 return verdict
@@ -84,12 +85,22 @@ class Look:
             page = _page(answer)
             if page is None:
                 return CannotTell(failure=Transient(evidence=evidence(answer, "unreadable")))
-            start = sent_after - _BEFORE_MARK - self._behind(answer)
+            self._server_behind = self._behind(answer)
+            start = sent_after - _BEFORE_MARK - self._server_behind
             window += [seen for seen in page if seen.created_at >= start]
             if not page or page[-1].created_at < start or _is_last(answer):
                 return window
             older_than = page[-1].remote_id
         return _cannot_tell("look_too_far", f"more than {_MOST_PAGES * _PAGE_POSTS} posts since the attempt")
+
+    def _oldest_after_mark_first(self, candidates: list[_Seen], sent_after: datetime) -> list[_Seen]:
+        """Order by time; what is from before the mark can only be ours by a clock that is off: nearest, last."""
+        mark = sent_after - self._server_behind - _CREATED_GRAIN
+        after = [seen for seen in candidates if seen.created_at >= mark]
+        before = [seen for seen in candidates if seen.created_at < mark]
+        after.sort(key=lambda seen: seen.created_at)
+        before.sort(key=lambda seen: seen.created_at, reverse=True)
+        return after + before
 
     def _behind(self, answer: Answer) -> timedelta:
         """How far the server's clock is behind ours; a clock that is ahead needs no wider window."""

@@ -19,7 +19,6 @@ from socialq.sandbox.mastodon.errors import (
     NOT_FOUND,
     PROCESSING_FAILED,
     Refused,
-    error,
 )
 from socialq.sandbox.messages import Answer, BadRequest, json_answer
 from socialq.sandbox.multipart import Malformed, Upload, receive_upload
@@ -95,12 +94,16 @@ class Media:
         finally:
             part.unlink(missing_ok=True)
         self._world.shelf.put(self._platform, "media", media_id, item=item)
-        return self._answer(call, media_id, item, processing_status=202)
+        # What is processed apart from the upload is answered 202 even if that takes no time at all.
+        is_async = bool(item["ready_at"])
+        entities = Entities(self._world, self._platform, call.request.base_url)
+        entity = entities.media(media_id, item, is_ready=not is_async)
+        return json_answer(entity, status=202 if is_async else 200)
 
     def show(self, call: Call) -> Answer:
         """200 ready, 206 in processing, 422 failed, 404 not the caller's or already in a post."""
         media_id, item = self._own(call)
-        return self._answer(call, media_id, item, processing_status=206)
+        return self._answer(call, media_id, item)
 
     def update(self, call: Call) -> Answer:
         media_id, item = self._own(call)
@@ -110,7 +113,7 @@ class Media:
         if "focus" in parameters:
             item = {**item, "meta": _focused(item["meta"], str(parameters["focus"]))}
         self._world.shelf.put(self._platform, "media", media_id, item=item)
-        return self._answer(call, media_id, item, processing_status=206)
+        return self._answer(call, media_id, item)
 
     def attachable(self, account: str, media_id: str) -> dict[str, Any] | None:
         """The item, if it is the account's and in no post yet."""
@@ -126,15 +129,12 @@ class Media:
             raise Refused(NOT_FOUND, status=404)
         return media_id, item
 
-    def _answer(self, call: Call, media_id: str, item: dict[str, Any], *, processing_status: int) -> Answer:
-        if not is_over(item):
-            ready, status = False, processing_status
-        elif item["fails"]:
-            return error(PROCESSING_FAILED, status=422)
-        else:
-            ready, status = True, 200
+    def _answer(self, call: Call, media_id: str, item: dict[str, Any]) -> Answer:
+        if is_over(item) and item["fails"]:
+            raise Refused(PROCESSING_FAILED)
         entities = Entities(self._world, self._platform, call.request.base_url)
-        return json_answer(entities.media(media_id, item, is_ready=ready), status=status)
+        entity = entities.media(media_id, item, is_ready=is_over(item))
+        return json_answer(entity, status=200 if is_over(item) else 206)
 
 
 def is_over(item: dict[str, Any]) -> bool:

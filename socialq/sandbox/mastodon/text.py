@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 CHARACTERS_PER_URL = 23
 SHOWN_URL_CHARACTERS = 30

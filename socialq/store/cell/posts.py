@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from uuid import UUID
 
     from socialq.store.sessions import Row, Session
@@ -24,6 +25,16 @@ WHERE p.id = a.post_id
 """
 
 _TAKE_IMPORT = "SELECT pg_try_advisory_xact_lock(hashtextextended('import:' || %(tenant_id)s, 0)) AS taken"
+
+# Cancelled ones count too: a row that was withdrawn must not come back by importing the file again.
+_IMPORTED = """
+SELECT t.account_id, t.publish_at,
+       ARRAY(SELECT part ->> 'text' FROM jsonb_array_elements(v.content -> 'parts') AS part) AS texts
+FROM cell.post_targets t
+JOIN cell.posts p ON p.id = t.post_id AND p.import_key IS NOT NULL
+JOIN cell.post_versions v ON v.post_id = t.post_id AND v.number = 1
+WHERE t.publish_at BETWEEN %(first)s AND %(last)s AND t.account_id = ANY(%(account_ids)s::uuid[])
+"""
 
 
 def insert(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -65,3 +76,10 @@ def known_import_keys(session: Session, keys: Sequence[str]) -> set[str]:
         "SELECT import_key FROM cell.posts WHERE import_key = ANY(%(keys)s::text[])", {"keys": list(keys)}
     )
     return {row["import_key"] for row in rows}
+
+
+def imported_between(
+    session: Session, *, account_ids: Sequence[UUID], first: datetime, last: datetime
+) -> list[Row]:
+    """Read what imports planned on accounts in a span: account_id, publish_at, texts as first written."""
+    return session.all(_IMPORTED, {"account_ids": list(account_ids), "first": first, "last": last})

@@ -13,7 +13,6 @@ from psycopg.types.json import Jsonb
 from socialq.store.cell import outbox_events, post_targets, target_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
     from uuid import UUID
 
@@ -218,7 +217,13 @@ def apply(
 
 
 def end_attempt(
-    session: Session, *, target_id: UUID, attempt_no: int, state: str, evidence: Evidence, by_machine: bool = False
+    session: Session,
+    *,
+    target_id: UUID,
+    attempt_no: int,
+    state: str,
+    evidence: Evidence,
+    by_machine: bool = False,
 ) -> None:
     """Record how an attempt ended; one that has ended stays as it is."""
     values = {"target_id": target_id, "attempt_no": attempt_no, "state": state, **evidence_values(evidence)}
@@ -276,5 +281,3 @@ def evidence_values(evidence: Evidence) -> dict[str, Any]:
         "message": (evidence.message or None) and evidence.message[:500],
         "request_id": evidence.request_id,
     }
-
-

@@ -62,7 +62,9 @@ def full_parts(session: Session, target_id: UUID) -> list[PartState]:
     return [PartState(**row) for row in session.all(_FULL, {"target_id": target_id})]
 
 
-def resolve_mark(session: Session, *, target_id: UUID, part_no: int, clear: bool, count_unknown: bool) -> None:
+def resolve_mark(
+    session: Session, *, target_id: UUID, part_no: int, clear: bool, count_unknown: bool
+) -> None:
     """Note that a mark had no effect, or that its outcome is unknown once more."""
     session.run(
         _RESOLVE_MARK,

@@ -208,7 +208,13 @@ def resend(session: Session, *, limit: int, base_seconds: float, cap_seconds: fl
 
 
 def finish(
-    *, target_id: UUID, account_id: UUID, new_seq: int, kind: str | None, due_at: datetime | None, lane: str = "main"
+    *,
+    target_id: UUID,
+    account_id: UUID,
+    new_seq: int,
+    kind: str | None,
+    due_at: datetime | None,
+    lane: str = "main",
 ) -> Statement:
     """Build the finish of a settled target; returns whether somebody waits for its account."""
     return _FINISH, {
@@ -249,7 +255,10 @@ def repair(
 
 def seqs_of(session: Session, target_ids: Sequence[UUID]) -> dict[UUID, tuple[int, str]]:
     """Read seq and status of rows by target."""
-    return {row["target_id"]: (row["seq"], row["status"]) for row in session.all(_SEQS, {"target_ids": target_ids})}
+    return {
+        row["target_id"]: (row["seq"], row["status"])
+        for row in session.all(_SEQS, {"target_ids": target_ids})
+    }
 
 
 def reapply_holds(session: Session, *, column: str, key: str, after: UUID, limit: int) -> list[UUID]:

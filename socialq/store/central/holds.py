@@ -35,7 +35,9 @@ SET until = GREATEST(h.until, excluded.until), reason = excluded.reason, set_by 
 _LIFT = "DELETE FROM central.holds WHERE scope = %(scope)s AND key = %(key)s"
 
 
-def set_hold(database: Database, *, scope: Scope, key: str, until: datetime, reason: str, set_by: str) -> None:
+def set_hold(
+    database: Database, *, scope: Scope, key: str, until: datetime, reason: str, set_by: str
+) -> None:
     """Hold a scope until an instant and push its pending rows there, in batches of their own transactions."""
     with database.transaction(actor=set_by) as session:
         session.run(_SET, {"scope": scope, "key": key, "until": until, "reason": reason, "set_by": set_by})

@@ -14,10 +14,13 @@ from socialq.domain.fingerprint import comparable, fingerprint, same_text
 
 TEXTS = st.text(
     alphabet=st.one_of(
-        st.sampled_from("ab \n\r\t.&;<>#x2é\u0301ü\u200b\u200d\ufeff👩👧🇩()/:"), st.characters(exclude_categories=["Cs"])
+        st.sampled_from("ab \n\r\t.&;<>#x2é\u0301ü\u200b\u200d\ufeff👩👧🇩()/:"),
+        st.characters(exclude_categories=["Cs"]),
     )
 ) | st.lists(
-    st.sampled_from(["https://a.example/x?u=1", "http://B.example", "word", " ", "\n", "\r\n\r\n\r\n", "&amp;", "\u200d"])
+    st.sampled_from(
+        ["https://a.example/x?u=1", "http://B.example", "word", " ", "\n", "\r\n\r\n\r\n", "&amp;", "\u200d"]
+    )
 ).map("".join)
 
 

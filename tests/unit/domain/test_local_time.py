@@ -116,6 +116,14 @@ def test_now_is_now() -> None:
     assert found.local == datetime(2026, 12, 1, 9)
 
 
+def test_now_is_an_instant_in_utc_whatever_zone_the_caller_counts_in() -> None:
+    """What is stored is UTC."""
+    tokyo = NOW.astimezone(ZoneInfo("Asia/Tokyo"))
+    found = resolve("now", zone=None, default_zone=BERLIN, now=tokyo)
+    assert found.instant_utc == NOW
+    assert found.instant_utc.utcoffset() == timedelta(0)
+
+
 def test_an_offset_that_contradicts_its_zone_counts_and_is_told() -> None:
     """Berlin is at +02:00 that day, the text says +05:00: the instant is the text's, and both are shown."""
     found = read("2027-04-02T13:00:00+05:00", BERLIN)
@@ -249,6 +257,7 @@ def test_the_limit_stands_on_a_leap_day_too() -> None:
         ("Europe/Berln", "did you mean Europe/Berlin?"),
         ("Berlin", "did you mean Europe/Berlin?"),
         ("New York", "did you mean America/New_York?"),
+        ("Europ/Pariss", "did you mean Europe/Paris?"),
         ("CST", "America/Chicago, Asia/Shanghai or America/Havana"),
         ("ist", "Asia/Kolkata, Europe/Dublin or Asia/Jerusalem"),
         ("Mars/Olympus", "write a name such as Europe/Berlin"),

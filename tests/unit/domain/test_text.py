@@ -91,7 +91,9 @@ def test_a_text_without_separator_is_one_segment(text: str) -> None:
     assert split_thread(text) == [text.strip()]
 
 
-@pytest.mark.parametrize(("text", "number"), [("---\na", 1), ("a\n---\n \n---\nb", 2), ("a\n---", 2), ("---", 1)])
+@pytest.mark.parametrize(
+    ("text", "number"), [("---\na", 1), ("a\n---\n \n---\nb", 2), ("a\n---", 2), ("---", 1)]
+)
 def test_an_empty_segment_is_refused_by_its_number(text: str, number: int) -> None:
     """A thread with a hole is an error of whoever wrote it, told with the segment's number."""
     with pytest.raises(BadText, match=f"Segment {number} of") as caught:

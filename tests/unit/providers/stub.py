@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import struct
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ssl
 
 Serve = Callable[[socket.socket], None]
 
 
 class Stub:
-    """Accepts connections until closed; each gets the next of the functions, the last one for all after it."""
+    """Accepts connections until closed; each gets the next of the functions, later ones the last."""
 
     def __init__(self, *serve: Serve, tls: ssl.SSLContext | None = None) -> None:
         self._serve = list(serve)
@@ -49,7 +52,12 @@ class Stub:
             data += piece
         head, _, body = data.partition(b"\r\n\r\n")
         length = next(
-            (int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0
+            (
+                int(line.split(b":")[1])
+                for line in head.split(b"\r\n")
+                if line.lower().startswith(b"content-length")
+            ),
+            0,
         )
         while len(body) < length:
             piece = sock.recv(65536)

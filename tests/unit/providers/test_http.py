@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,6 +27,9 @@ from socialq.providers.http import (
 )
 from tests.unit.providers.stub import Stub, reset, response
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 TOKEN = "tok-3n-S3cret-value"
 
 
@@ -36,7 +39,9 @@ def a_post(stub: Stub, **more: object) -> Call:
 
 
 def a_get(stub: Stub, **more: object) -> Call:
-    return Call(**{"method": "GET", "url": f"{stub.url}/api", "headers": {"Authorization": f"Bearer {TOKEN}"}} | more)  # type: ignore[arg-type]
+    return Call(
+        **{"method": "GET", "url": f"{stub.url}/api", "headers": {"Authorization": f"Bearer {TOKEN}"}} | more
+    )  # type: ignore[arg-type]
 
 
 def publish(http: Http, call: Call, *, deadline_seconds: float = 5.0) -> Answer | NetworkFailure:
@@ -164,7 +169,16 @@ def test_a_black_hole_is_a_connect_timeout(stub: Stub) -> None:
         (b"HTTP/1.1 103 Early Hints\r\n\r\n", "bad_answer"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 200 + b"\r\n", "bad_answer"),
     ],
-    ids=["nothing", "half-status", "nonsense", "cut", "cut-chunk", "bad-chunk", "interim", "too-many-headers"],
+    ids=[
+        "nothing",
+        "half-status",
+        "nonsense",
+        "cut",
+        "cut-chunk",
+        "bad-chunk",
+        "interim",
+        "too-many-headers",
+    ],
 )
 def test_a_broken_answer_to_a_sent_request_is_lost(http: Http, stub: Stub, answer: bytes, kind: str) -> None:
     """Whatever is wrong with the answer, the request was sent: unknown on the publish step."""
@@ -176,7 +190,9 @@ def test_a_broken_answer_to_a_sent_request_is_lost(http: Http, stub: Stub, answe
     assert len(stub.requests) == 1
 
 
-@pytest.mark.parametrize("answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"])
+@pytest.mark.parametrize(
+    "answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"]
+)
 def test_a_broken_answer_to_other_steps_is_a_failure_too(http: Http, stub: Stub, answer: bytes) -> None:
     """`send` returns the failure, raises nothing, and sends a fresh connection's request once."""
     stub.serve_with(stub.answering(answer))
@@ -252,9 +268,7 @@ def drip(stub: Stub, data: bytes, pause_seconds: float = 0.05) -> object:
     ids=["headers", "body", "chunks"],
 )
 @pytest.mark.parametrize("step", ["publish", "send-post", "send-get"])
-def test_a_dripping_platform_meets_the_total_deadline(
-    http: Http, stub: Stub, data: bytes, step: str
-) -> None:
+def test_a_dripping_platform_meets_the_total_deadline(http: Http, stub: Stub, data: bytes, step: str) -> None:
     """One byte now and then, each well within a read timeout, does not outlast the deadline."""
     stub.serve_with(drip(stub, data))  # type: ignore[arg-type]
     begin = time.monotonic()
@@ -373,7 +387,11 @@ def test_a_file_is_streamed_with_its_length(http: Http, stub: Stub, tmp_path: Pa
             return super().read(size or 0)
 
     file = UploadFile(
-        name="file", filename='a"\r\nb.png', mime_type="image/png", byte_size=3_000_000, open=lambda: Counting(path)  # type: ignore[arg-type,return-value]
+        name="file",
+        filename='a"\r\nb.png',
+        mime_type="image/png",
+        byte_size=3_000_000,
+        open=lambda: Counting(path),  # type: ignore[arg-type,return-value]
     )
     call = a_post(stub, json=None, multipart=Multipart(fields=[("description", "Größe")], file=file))
     stub.serve_with(stub.answering(response()))
@@ -389,12 +407,14 @@ def test_a_file_is_streamed_with_its_length(http: Http, stub: Stub, tmp_path: Pa
 
 
 @pytest.mark.parametrize("wrong_by", [-1, 1])
-def test_a_file_of_another_size_than_stored_is_not_sent_as_if(
-    http: Http, stub: Stub, wrong_by: int
-) -> None:
+def test_a_file_of_another_size_than_stored_is_not_sent_as_if(http: Http, stub: Stub, wrong_by: int) -> None:
     """A file that changed on disk ends the upload as a failure that names the file, not the network."""
     file = UploadFile(
-        name="file", filename="a", mime_type="image/png", byte_size=10 + wrong_by, open=lambda: io.BytesIO(b"x" * 10)
+        name="file",
+        filename="a",
+        mime_type="image/png",
+        byte_size=10 + wrong_by,
+        open=lambda: io.BytesIO(b"x" * 10),
     )
     call = a_post(stub, json=None, multipart=Multipart(file=file))
     stub.serve_with(stub.answering(response()))
@@ -405,10 +425,16 @@ def test_a_file_of_another_size_than_stored_is_not_sent_as_if(
 def test_a_file_that_is_gone_is_a_failure_too(http: Http, stub: Stub, tmp_path: Path) -> None:
     """A missing file raises nothing: the step failed, and says that it was the file."""
     file = UploadFile(
-        name="file", filename="a", mime_type="image/png", byte_size=10, open=(tmp_path / "gone").open  # type: ignore[arg-type]
+        name="file",
+        filename="a",
+        mime_type="image/png",
+        byte_size=10,
+        open=(tmp_path / "gone").open,  # type: ignore[arg-type]
     )
     stub.serve_with(stub.answering(response()))
-    assert failure(http.send(a_post(stub, json=None, multipart=Multipart(file=file)))).kind == "body_unreadable"
+    assert (
+        failure(http.send(a_post(stub, json=None, multipart=Multipart(file=file)))).kind == "body_unreadable"
+    )
 
 
 def test_the_environment_has_no_say(
@@ -473,7 +499,10 @@ def test_private_addresses_are_refused_before_connecting(stub: Stub) -> None:
     for host in ("127.0.0.1", "localhost"):
         result = publish(http, Call(method="POST", url=f"http://{host}:{stub.port}/", json={}))
         assert (failure(result).kind, failure(result).sent) == ("forbidden_address", False)
-        assert failure(http.send(Call(method="GET", url=f"http://{host}:{stub.port}/"))).kind == "forbidden_address"
+        assert (
+            failure(http.send(Call(method="GET", url=f"http://{host}:{stub.port}/"))).kind
+            == "forbidden_address"
+        )
     assert stub.connections == 0
 
 

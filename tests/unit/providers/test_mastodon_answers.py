@@ -49,7 +49,12 @@ def read(given: Answer) -> outcomes.PublishOutcome:
         (410, b"", "Rejected", "Rejected"),
         (413, b"", "Rejected", "Rejected"),
         (422, {"error": "Validation failed: Text can't be blank"}, "Rejected", "Rejected"),
-        (422, {"error": "Cannot attach files that have not finished processing. Try again"}, "Transient", "Transient"),
+        (
+            422,
+            {"error": "Cannot attach files that have not finished processing. Try again"},
+            "Transient",
+            "Transient",
+        ),
         (400, {"error": "Bad Request: files not finished processing"}, "Transient", "Transient"),
         (422, {"error": {"text": "not finished processing"}}, "Rejected", "Rejected"),
         (422, b"not finished processing", "Rejected", "Rejected"),

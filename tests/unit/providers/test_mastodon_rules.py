@@ -49,7 +49,11 @@ def test_a_content_warning_counts_and_its_links_count_in_full() -> None:
 
 def image(**more: Any) -> MediaItem:
     given: dict[str, Any] = {
-        "media_id": "m1", "mime_type": "image/png", "byte_size": 1000, "alt_text": "", "open": lambda: io.BytesIO(b"")
+        "media_id": "m1",
+        "mime_type": "image/png",
+        "byte_size": 1000,
+        "alt_text": "",
+        "open": lambda: io.BytesIO(b""),
     }
     return MediaItem(**given | more)
 
@@ -80,7 +84,10 @@ def part(text: str = "hello", *, number: int = 1, **more: Any) -> Part:
         (part(media=(image(mime_type="application/pdf"),)), [("media", "type")]),
         (part(media=(image(byte_size=16 * 1024 * 1024 + 1),)), [("media", "too_large")]),
         (part(media=(image(mime_type="video/mp4", byte_size=16 * 1024 * 1024 + 1),)), []),
-        (part(media=(image(mime_type="video/mp4", byte_size=99 * 1024 * 1024 + 1),)), [("media", "too_large")]),
+        (
+            part(media=(image(mime_type="video/mp4", byte_size=99 * 1024 * 1024 + 1),)),
+            [("media", "too_large")],
+        ),
         (part(media=(image(byte_size=0),)), [("media", "empty_file")]),
         (part(media=(image(alt_text="a" * 1501),)), [("alt_text", "too_long")]),
         (part(options={"visibility": "friends"}), [("visibility", "unknown")]),
@@ -90,7 +97,9 @@ def part(text: str = "hello", *, number: int = 1, **more: Any) -> Part:
         (part(options={"sensitive": "yes"}), [("sensitive", "not_boolean")]),
     ],
 )
-def test_what_the_server_would_refuse_is_told_at_compose(wrong: Part, expected: list[tuple[str, str]]) -> None:
+def test_what_the_server_would_refuse_is_told_at_compose(
+    wrong: Part, expected: list[tuple[str, str]]
+) -> None:
     """Each rule with its field and code; what is allowed passes."""
     assert codes(wrong) == expected
 
@@ -98,10 +107,11 @@ def test_what_the_server_would_refuse_is_told_at_compose(wrong: Part, expected: 
 def test_a_problem_names_count_limit_and_way_out() -> None:
     """The message says what was counted, what is allowed, and what to do; in a thread, which part."""
     problems = Mastodon().check([part(), part("a" * 503, number=2)], {"max_characters": 500})
-    assert [problem.message for problem in problems] == [
+    expected = (
         "Part 2 of 2: Mastodon counts 503 characters (each link as 23, a content warning included) and this "
         "server allows 500: shorten it by 3, or split it into a thread with lines of three dashes."
-    ]
+    )
+    assert [problem.message for problem in problems] == [expected]
 
 
 def test_the_servers_own_limits_count() -> None:
@@ -111,7 +121,11 @@ def test_the_servers_own_limits_count() -> None:
             "version": "0.17.3+git-abc",
             "source_url": "https://codeberg.org/superseriousbusiness/gotosocial",
             "configuration": {
-                "statuses": {"max_characters": 5000, "max_media_attachments": 6, "characters_reserved_per_url": 25},
+                "statuses": {
+                    "max_characters": 5000,
+                    "max_media_attachments": 6,
+                    "characters_reserved_per_url": 25,
+                },
                 "media_attachments": {"image_size_limit": True, "supported_mime_types": ["image/png"]},
             },
         }
@@ -123,7 +137,9 @@ def test_the_servers_own_limits_count() -> None:
     assert limits["characters_reserved_per_url"] == 25
 
 
-@pytest.mark.parametrize("instance", [{}, {"configuration": None}, {"configuration": {"statuses": []}}, {"version": 5}])
+@pytest.mark.parametrize(
+    "instance", [{}, {"configuration": None}, {"configuration": {"statuses": []}}, {"version": 5}]
+)
 def test_an_odd_instance_document_gives_the_defaults(instance: dict[str, Any]) -> None:
     """Missing and malformed sections raise nothing."""
     assert read_limits(instance)["max_characters"] == 500
@@ -150,7 +166,9 @@ LINK = (
     '<a href="https://example.com/a-long-path/that-is-cut" rel="nofollow"><span class="invisible">https://</span>'
     '<span class="ellipsis">example.com/a-long</span><span class="invisible">-path/that-is-cut</span></a>'
 )
-MENTION = '<span class="h-card"><a href="https://m.example/@bob" class="u-url mention">@<span>bob</span></a></span>'
+MENTION = (
+    '<span class="h-card"><a href="https://m.example/@bob" class="u-url mention">@<span>bob</span></a></span>'
+)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,13 @@ def test_a_wrong_plan_replaces_nothing(sandbox: RunningSandbox) -> None:
     [
         ("POST", "/_faults", b"{not json", 400, "Body is not JSON"),
         ("POST", "/_accounts", b"[]", 400, "JSON object"),
-        ("POST", "/_accounts", b'{"platform":"nope","account":"x"}', 400, "platform: must be one of mastodon"),
+        (
+            "POST",
+            "/_accounts",
+            b'{"platform":"nope","account":"x"}',
+            400,
+            "platform: must be one of mastodon",
+        ),
         ("POST", "/_accounts", b'{"platform":"mastodon","account":"a b"}', 400, "account: must be"),
         ("POST", "/_accounts", b'{"platform":"mastodon"}', 400, "account: must be"),
         ("POST", "/_accounts", b'{"platform":["x"],"account":"a"}', 400, "platform: must be"),

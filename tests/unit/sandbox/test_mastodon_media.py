@@ -3,6 +3,7 @@
 import io
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import requests
@@ -44,7 +45,7 @@ def test_an_image_is_ready_at_once(alice: MastodonUser, kind: str) -> None:
     assert served.headers["Content-Type"].startswith("image/")
 
 
-@pytest.mark.parametrize(("content", "kind"), [(MP4, "video"), (animation(), "gifv")])
+@pytest.mark.parametrize(("content", "kind"), [(MP4, "video"), (animation(), "gifv")], ids=["mp4", "gif"])
 def test_video_and_moving_gif_are_processed_for_a_while(
     sandbox: RunningSandbox, alice: MastodonUser, content: bytes, kind: str
 ) -> None:
@@ -93,6 +94,7 @@ def test_processing_can_fail(sandbox: RunningSandbox, alice: MastodonUser) -> No
         (picture(size=(8000, 5000)), "8000x5000 images are not supported"),
         (picture() + b"\0" * 16_777_216, "Validation failed: File file size must be less than 16 MB"),
     ],
+    ids=["empty", "pdf", "broken png", "broken gif", "too many pixels", "too many bytes"],
 )
 def test_a_file_that_is_not_a_fit_one_is_refused(alice: MastodonUser, content: bytes, problem: str) -> None:
     """By what it contains, how large it is, how many pixels it has; never by its name."""
@@ -173,5 +175,5 @@ def test_a_large_upload_never_lies_in_memory(sandbox: RunningSandbox, alice: Mas
 
 
 def peak_kilobytes(pid: int) -> int:
-    with open(f"/proc/{pid}/status") as status:
+    with Path(f"/proc/{pid}/status").open() as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))

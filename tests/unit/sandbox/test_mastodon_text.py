@@ -53,22 +53,28 @@ def test_a_content_warning_counts_too() -> None:
         ("a < b & \"c\" 'd'", "<p>a &lt; b &amp; &quot;c&quot; &#39;d&#39;</p>"),
         (
             "https://www.example.com/a/rather/long/path?x=1&y=2.",
-            '<p><a href="https://www.example.com/a/rather/long/path?x=1&amp;y=2" target="_blank" '
-            'rel="nofollow noopener noreferrer"><span class="invisible">https://www.</span>'
-            '<span class="ellipsis">example.com/a/rather/long/path</span>'
-            '<span class="invisible">?x=1&amp;y=2</span></a>.</p>',
+            (
+                '<p><a href="https://www.example.com/a/rather/long/path?x=1&amp;y=2" target="_blank" '
+                'rel="nofollow noopener noreferrer"><span class="invisible">https://www.</span>'
+                '<span class="ellipsis">example.com/a/rather/long/path</span>'
+                '<span class="invisible">?x=1&amp;y=2</span></a>.</p>'
+            ),
         ),
         (
             "@alice @nobody @bob@example.org",
-            '<p><span class="h-card"><a href="http://here/mastodon/@alice" class="u-url mention">'
-            "@<span>alice</span></a></span> @nobody "
-            '<span class="h-card"><a href="https://example.org/@bob" class="u-url mention">'
-            "@<span>bob</span></a></span></p>",
+            (
+                '<p><span class="h-card"><a href="http://here/mastodon/@alice" class="u-url mention">'
+                "@<span>alice</span></a></span> @nobody "
+                '<span class="h-card"><a href="https://example.org/@bob" class="u-url mention">'
+                "@<span>bob</span></a></span></p>"
+            ),
         ),
         (
             "#größe #1 a#b",
-            '<p><a href="http://here/mastodon/tags/größe" class="mention hashtag" rel="tag">'
-            "#<span>größe</span></a> #1 a#b</p>",
+            (
+                '<p><a href="http://here/mastodon/tags/größe" class="mention hashtag" rel="tag">'
+                "#<span>größe</span></a> #1 a#b</p>"
+            ),
         ),
         ("  ", ""),
     ],

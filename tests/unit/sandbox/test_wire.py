@@ -88,7 +88,9 @@ def test_what_is_no_http_is_refused(connection: socket.socket, sent: bytes, stat
 
 def test_a_huge_body_is_refused_in_bounded_memory(connection: socket.socket) -> None:
     """A JSON body beyond a mebibyte is 413 as soon as that much has arrived."""
-    connection.sendall(b"POST /_faults HTTP/1.1\r\nHost: h\r\nContent-Length: 2000000\r\n\r\n" + b" " * 1_100_000)
+    connection.sendall(
+        b"POST /_faults HTTP/1.1\r\nHost: h\r\nContent-Length: 2000000\r\n\r\n" + b" " * 1_100_000
+    )
     assert read_until(connection, lambda seen: b"\r\n\r\n" in seen).startswith(b"HTTP/1.1 413")
 
 
