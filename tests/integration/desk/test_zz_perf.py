@@ -20,18 +20,8 @@ def test_perf(stores, tmp_path):
     with stores.cell('default').app.transaction(tenant=t) as s:
         t0=time.time(); l=views.list_targets(s,limit=3); print(l[0]); print(time.time()-t0); p=views.show_post(s,l[0].post_id); print(p)
         print(views.counts(s))
-from socialq.store import sessions as ss
-T={}
-def wrap(name):
-    f=getattr(ss.Session,name)
-    def g(self,sql,*a):
-        t0=time.time()
-        try: return f(self,sql,*a)
-        finally:
-            k=" ".join(sql.split())[:60]; T.setdefault(k,[]).append(time.time()-t0)
-    setattr(ss.Session,name,g)
-for n in ("all","one","run","many"): wrap(n)
-def test_p2(stores,tmp_path):
-    test_perf.__wrapped__ if 0 else None
+import cProfile,pstats
+def test_p3(stores,tmp_path):
+    pr=cProfile.Profile(); pr.enable()
     test_perf(stores,tmp_path)
-    for k,v in sorted(T.items(),key=lambda x:-sum(x[1]))[:14]: print(f"{sum(v):.2f} n={len(v)} first={v[0]:.3f} last={v[-1]:.3f}",k)
+    pr.disable(); pstats.Stats(pr).sort_stats("tottime").print_stats(22)
