@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 Role = Literal["beat", "control", "publishing", "web", "flower", "sandbox"]
 
-STOP_ORDER: Final[tuple[tuple[Role, ...], ...]] = (("beat", "control", "publishing"), ("web", "flower"), ("sandbox",))
+STOP_ORDER: Final[tuple[tuple[Role, ...], ...]] = (
+    ("beat", "control", "publishing"),
+    ("web", "flower"),
+    ("sandbox",),
+)
 """Who is stopped together, first things first: workers drain while the platforms still answer them."""
 
 _APP: Final = ("-m", "celery", "-A", "socialq.worker")

@@ -222,9 +222,10 @@ class LocalStack:
         child = self.supervisor.start(
             services.sandbox(port=port, data=folder / "data", address_file=address_file)
         )
-        if not wait_until(
-            lambda: address_file.exists() or not child.alive, seconds=_SANDBOX_START_SECONDS
-        ) or not address_file.exists():
+        if (
+            not wait_until(lambda: address_file.exists() or not child.alive, seconds=_SANDBOX_START_SECONDS)
+            or not address_file.exists()
+        ):
             raise LocalServersUnavailable(f"the sandbox did not start; see {child.log_path}")
         self.sandbox_url = str(json.loads(address_file.read_text(encoding="utf-8"))["url"])
         self.child_env["SOCIALQ_SANDBOX_URL"] = self.sandbox_url
@@ -238,7 +239,7 @@ class LocalStack:
         self.say("bringing the database up to date")
         migrate.upgrade(
             owner.get_secret_value(),
-            runtime_login=None if owner == login else migrate_login(login.get_secret_value()),
+            runtime_login=None if owner == login else login_of(login.get_secret_value()),
         )
 
     def _start_services(self) -> None:
@@ -301,7 +302,7 @@ class LocalStack:
         }
 
 
-def migrate_login(url: str) -> str | None:
+def login_of(url: str) -> str | None:
     """Return the user that a database URL names."""
     from urllib.parse import unquote, urlsplit
 
@@ -331,5 +332,7 @@ def _is_ours(pid: int) -> bool:
     """Whether a pid out of an old file is still one of our services, and no other program."""
     if not process_runs(pid):
         return False
-    shown = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        ["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
     return "socialq" in shown.stdout

@@ -133,7 +133,9 @@ class Supervisor:
             self._watcher.join()
         with self._lock:
             for roles in STOP_ORDER:
-                self._stop_some([child for child in self._children.values() if child.service.role in roles], hurry)
+                self._stop_some(
+                    [child for child in self._children.values() if child.service.role in roles], hurry
+                )
             self._children.clear()
 
     def _launch(self, service: Service, log_path: Path) -> subprocess.Popen[bytes]:

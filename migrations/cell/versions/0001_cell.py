@@ -333,6 +333,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         'scheduled>published', 'scheduled>publishing', 'scheduled>ready', 'scheduled>retry_scheduled',
         'retry_scheduled>cancelled', 'retry_scheduled>draft', 'retry_scheduled>failed',
         'retry_scheduled>needs_reconnect', 'retry_scheduled>published', 'retry_scheduled>publishing',
+        'retry_scheduled>retry_scheduled',
         'publishing>cancelled', 'publishing>failed', 'publishing>needs_reconnect',
         'publishing>published', 'publishing>retry_scheduled', 'publishing>unknown_outcome',
         'unknown_outcome>cancelled', 'unknown_outcome>failed', 'unknown_outcome>needs_attention',
@@ -347,10 +348,11 @@ $$;
 CREATE FUNCTION cell.record_move() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
-        IF NEW.status = OLD.status THEN
+        -- The same wait again, or one more look, is no move: only another reason is worth a line.
+        IF NEW.status = OLD.status AND NEW.reason IS NOT DISTINCT FROM OLD.reason THEN
             RETURN NEW;
         END IF;
-        IF NOT cell.move_allowed(OLD.status, NEW.status) THEN
+        IF NEW.status <> OLD.status AND NOT cell.move_allowed(OLD.status, NEW.status) THEN
             RAISE EXCEPTION 'a target can''t go from % to %', OLD.status, NEW.status
                 USING ERRCODE = 'check_violation', CONSTRAINT = 'legal_move', TABLE = 'post_targets';
         END IF;

@@ -20,8 +20,36 @@ def test_perf(stores, tmp_path):
     with stores.cell('default').app.transaction(tenant=t) as s:
         t0=time.time(); l=views.list_targets(s,limit=3); print(l[0]); print(time.time()-t0); p=views.show_post(s,l[0].post_id); print(p)
         print(views.counts(s))
-import cProfile,pstats
-def test_p3(stores,tmp_path):
-    pr=cProfile.Profile(); pr.enable()
-    test_perf(stores,tmp_path)
-    pr.disable(); pstats.Stats(pr).sort_stats("tottime").print_stats(22)
+from socialq.store import sessions as ss
+n=[0]
+orig=ss.Session.all
+def g(self,sql,params=None):
+    if "WITH asked" in sql:
+        n[0]+=1
+        if n[0] in (3,4,5):
+            tail = sql.rindex("SELECT")
+            for name, q, pre in [("same",sql,None),("count",sql[:tail]+"SELECT count(*) FROM moved",None),("off",sql,"SET LOCAL enable_nestloop=off"),("prep",sql,"prep"),("noseq",sql,"SET LOCAL enable_seqscan=off"), ("explain", "EXPLAIN "+sql, None),("explain2", "EXPLAIN "+sql, None)]:
+              with self._connection.transaction(force_rollback=True):
+                if pre and pre!="prep": self._connection.execute(pre)
+                t0=time.time()
+                x=self._connection.execute(q,params,prepare=True if pre=="prep" else None).fetchall()
+                print("   ",name,round(time.time()-t0,3))
+        t0=time.time()
+        r=orig(self,sql,params)
+        t1=time.time()
+        print(n[0], round(t1-t0,3), params["statuses"][0])
+        if n[0] in (3,):
+            import json
+            rr=self._connection.execute("select pid, wait_event from pg_stat_activity where pid<>pg_backend_pid()").fetchall(); print(rr)
+        return r
+    if n[0] in (2,3) and "INSERT INTO cell.post_targets" in sql: 
+        r=orig(self,sql,params)
+        return r
+    return orig(self,sql,params)
+ss.Session.all=g
+_r=ss.Session.run
+def run(self,sql,params=None):
+    t0=time.time(); x=_r(self,sql,params); 
+    if time.time()-t0>0.1: print("run", round(time.time()-t0,3), " ".join(sql.split())[:50])
+    return x
+ss.Session.run=run

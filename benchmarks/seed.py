@@ -1,0 +1,130 @@
+"""Fills a database for a benchmark: tenants, accounts on the stub platform, and scheduled targets.
+
+Writes the rows that the desk would write, in bulk: a hundred thousand targets take seconds. Each target is one
+post on one account, scheduled, with its outbox event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from socialq.desk import clients, tenants
+from socialq.domain.ids import new_id
+from socialq.domain.keys import content_hash
+from socialq.providers.registry import adapter_for
+from socialq.store.sessions import Session
+from socialq.wiring import Wiring
+
+_CHUNK = 5000
+
+_ACCOUNTS = """
+INSERT INTO cell.accounts (tenant_id, id, client_id, platform, handle, base_url, remote_user_id, access_token, scopes)
+SELECT %(tenant)s, r.id, %(client)s, 'mastodon', r.handle, %(base_url)s, r.handle, r.token, %(scopes)s
+FROM jsonb_to_recordset(%(rows)s) AS r (id uuid, handle text, token text)
+"""
+
+_POSTS = """
+WITH r AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(rows)s) AS r (
+        post uuid, version uuid, target uuid, account uuid, content jsonb, hash text, due timestamptz)
+), posts AS (
+    INSERT INTO cell.posts (tenant_id, id, client_id, created_by)
+    SELECT %(tenant)s, post, %(client)s, 'benchmark' FROM r
+), versions AS (
+    INSERT INTO cell.post_versions (tenant_id, id, post_id, number, content, content_hash, created_by)
+    SELECT %(tenant)s, version, post, 1, content, hash, 'benchmark' FROM r
+), targets AS (
+    INSERT INTO cell.post_targets (tenant_id, id, post_id, account_id, platform, version_id, status, seq, next_kind,
+                                   next_at, publish_at, publish_by)
+    SELECT %(tenant)s, target, post, account, 'mastodon', version, 'scheduled', 1, 'publish', due, due,
+           due + interval '24 hours'
+    FROM r
+), parts AS (
+    INSERT INTO cell.target_parts (tenant_id, target_id, part_no) SELECT %(tenant)s, target, 1 FROM r
+)
+INSERT INTO cell.outbox_events (tenant_id, target_id, seq, kind)
+SELECT %(tenant)s, target, 1, 'target.schedule' FROM r
+"""
+
+_APPROVE = """
+UPDATE cell.posts p SET approved_version_id = v.id FROM cell.post_versions v
+WHERE v.post_id = p.id AND p.approved_version_id IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seeded:
+    """One tenant with accounts on the stub."""
+
+    tenant: UUID
+    client: UUID
+    accounts: tuple[UUID, ...]
+
+
+def seed_tenant(wiring: Wiring, *, name: str, accounts: int, base_url: str) -> Seeded:
+    """Make a tenant, a client and `accounts` accounts on the stub at `base_url`."""
+    tenant = tenants.add(wiring.stores, name=name, actor="benchmark").id
+    client = clients.add(wiring.stores, tenant=tenant, name="client", time_zone="UTC", actor="benchmark").id
+    ids = [new_id() for _ in range(accounts)]
+    rows = [
+        {
+            "id": str(account),
+            "handle": f"{name}_{number}",
+            "token": wiring.vault.encrypt(
+                "benchmark", tenant_id=tenant, table="accounts", row_id=account, field="access_token"
+            ),
+        }
+        for number, account in enumerate(ids)
+    ]
+    with wiring.stores.cell_of(tenant).app.transaction(tenant=tenant, actor="benchmark") as session:
+        session.run(
+            _ACCOUNTS,
+            {
+                "tenant": tenant,
+                "client": client,
+                "base_url": base_url,
+                "scopes": sorted(adapter_for("mastodon").required_scopes),
+                "rows": Jsonb(rows),
+            },
+        )
+    return Seeded(tenant=tenant, client=client, accounts=tuple(ids))
+
+
+def seed_targets(wiring: Wiring, seeded: Seeded, due: Sequence[tuple[UUID, datetime]], *, label: str) -> dict[str, datetime]:
+    """Schedule one target for each (account, instant); returns the instants by the posts' texts."""
+    texts = [f"{label} {number}" for number in range(len(due))]
+    rows = [_row(account, text, instant) for text, (account, instant) in zip(texts, due, strict=True)]
+    with wiring.stores.cell_of(seeded.tenant).app.transaction(tenant=seeded.tenant, actor="benchmark") as session:
+        for start in range(0, len(rows), _CHUNK):
+            _insert(session, seeded, rows[start : start + _CHUNK])
+    wiring.stores.cell_of(seeded.tenant).app.notify("socialq_outbox")
+    return dict(zip(texts, (instant for _, instant in due), strict=True))
+
+
+def far_future(now: datetime, count: int) -> list[datetime]:
+    """Spread `count` instants over a year that begins in a week."""
+    step = timedelta(days=365) / max(count, 1)
+    return [now + timedelta(days=7) + step * number for number in range(count)]
+
+
+def _insert(session: Session, seeded: Seeded, rows: list[dict[str, object]]) -> None:
+    session.run(_POSTS, {"tenant": seeded.tenant, "client": seeded.client, "rows": Jsonb(rows)})
+    session.run(_APPROVE)
+
+
+def _row(account: UUID, text: str, due: datetime) -> dict[str, object]:
+    content = {"parts": [{"text": text, "media": []}], "options": {}}
+    return {
+        "post": str(new_id()),
+        "version": str(new_id()),
+        "target": str(new_id()),
+        "account": str(account),
+        "content": content,
+        "hash": content_hash(content),
+        "due": due.isoformat(),
+    }

@@ -1,0 +1,170 @@
+"""`socialq target show|retry|cancel|mark-published`: what a person decides about one target."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from socialq.cli.naming import owner_of
+from socialq.cli.opening import actor, opened
+from socialq.cli.output import cell, console, json_option, minute, print_json, status, table
+from socialq.domain.errors import InputProblem, InputRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    from socialq.domain.targets import Target
+    from socialq.store.view_rows import TargetView
+
+_target: Callable[[Any], Any] = click.argument("target_id", type=click.UUID, metavar="TARGET")
+_tenant: Callable[[Any], Any] = click.option(
+    "--tenant", help="Name or id of the agency; without it all are searched."
+)
+
+
+@click.group(name="target")
+def command() -> None:
+    """One target: one post on one account."""
+
+
+@command.command("show")
+@_target
+@_tenant
+@json_option
+def show_one(*, target_id: UUID, tenant: str | None, as_json: bool) -> None:
+    """Show a target with its parts, attempts and history."""
+    from socialq.store import views
+
+    with opened() as wiring:
+        owner = owner_of(wiring.stores, tenant=tenant, given_id=target_id, what="target")
+        with wiring.stores.cell_of(owner).app.transaction(tenant=owner) as session:
+            target = views.show_target(session, target_id)
+    if target is None:
+        problem, way_out = "there is no such target", "copy its id from `socialq targets list`"
+        raise InputRefused(
+            [InputProblem(field="target", value=str(target_id), problem=problem, way_out=way_out)]
+        )
+    if as_json:
+        print_json(target)
+    else:
+        _print(target)
+
+
+@command.command("retry")
+@_target
+@_tenant
+@json_option
+def retry(*, target_id: UUID, tenant: str | None, as_json: bool) -> None:
+    """Send a target again, now; only this one."""
+    from socialq.desk import resolve
+
+    with opened() as wiring:
+        owner = owner_of(wiring.stores, tenant=tenant, given_id=target_id, what="target")
+        moved = resolve.retry(
+            wiring.stores,
+            tenant=owner,
+            target_id=target_id,
+            now=datetime.now(UTC),
+            publish_by_hours=wiring.settings.publish_by_hours,
+            actor=actor(),
+        )
+    _say(moved, f"Target {moved.id} is scheduled again, for now.", as_json=as_json)
+
+
+@command.command("cancel")
+@_target
+@_tenant
+@click.option("--reason", required=True, help="Why; it stands in the history.")
+@json_option
+def cancel(*, target_id: UUID, tenant: str | None, reason: str, as_json: bool) -> None:
+    """Withdraw a target. One that is in flight is withdrawn if it turns out not to have gone out."""
+    from socialq.desk import resolve
+
+    with opened() as wiring:
+        owner = owner_of(wiring.stores, tenant=tenant, given_id=target_id, what="target")
+        result = resolve.cancel(
+            wiring.stores, tenant=owner, target_id=target_id, reason=reason, actor=actor()
+        )
+    if as_json:
+        print_json({"target_id": target_id, "result": result})
+    elif result is resolve.CancelResult.CANCELLED:
+        click.echo(f"Target {target_id} is cancelled; nothing of it will be sent.")
+    else:
+        click.echo(f"Target {target_id} is in flight: it is cancelled if it has not gone out.")
+
+
+@command.command("mark-published")
+@_target
+@click.argument("link_or_id")
+@_tenant
+@json_option
+def mark_published(*, target_id: UUID, link_or_id: str, tenant: str | None, as_json: bool) -> None:
+    """Record that a target is live: LINK_OR_ID is the link or id of its post on the platform."""
+    from socialq.desk import resolve
+
+    with opened() as wiring:
+        owner = owner_of(wiring.stores, tenant=tenant, given_id=target_id, what="target")
+        moved = resolve.mark_published(
+            wiring.stores,
+            tenant=owner,
+            target_id=target_id,
+            link_or_id=link_or_id,
+            now=datetime.now(UTC),
+            actor=actor(),
+        )
+    _say(moved, f"Target {moved.id} is published.", as_json=as_json)
+
+
+def _say(moved: Target, sentence: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "target_id": moved.id,
+                "status": moved.status.value,
+                "reason": moved.reason,
+                "detail": moved.detail,
+                "seq": moved.seq,
+                "next_at": moved.next_at,
+            }
+        )
+        return
+    click.echo(sentence)
+    if moved.detail:
+        click.echo(f"Note: {moved.detail}.", err=True)
+
+
+def _print(target: TargetView) -> None:
+    out, line = console(), target.line
+    out.print(status(line.status).append(f"  {line.account}, {line.client}", style="not bold default"))
+    click.echo(f"target {line.id} of post {line.post_id}, due {minute(line.publish_at)} UTC")
+    if line.detail:
+        out.print(cell(line.detail, limit=400))
+    if line.next_at is not None:
+        click.echo(f"next: {line.next_kind} at {minute(line.next_at)} UTC")
+    parts = table("part", "live since (UTC)!", "unknown", "link or id")
+    for part in target.parts:
+        where = part.permalink or part.remote_id
+        parts.add_row(
+            str(part.part_no), minute(part.accepted_at), str(part.unknown_count or ""), cell(where, limit=120)
+        )
+    attempts = table("attempt", "part", "began (UTC)!", "outcome", "what was said")
+    for attempt in target.attempts:
+        said = " ".join(str(word) for word in (attempt.http_status, attempt.code, attempt.message) if word)
+        attempts.add_row(
+            str(attempt.attempt_no),
+            str(attempt.part_no),
+            minute(attempt.claimed_at),
+            attempt.state,
+            cell(said, limit=120),
+        )
+    history = table("at (UTC)!", "to!", "by", "why")
+    for move in target.history:
+        why = move.detail or move.reason
+        history.add_row(minute(move.at), status(move.to_status), cell(move.actor), cell(why, limit=160))
+    for built in (parts, attempts, history):
+        if built.row_count:
+            click.echo()
+            out.print(built)

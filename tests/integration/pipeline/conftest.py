@@ -1,0 +1,77 @@
+"""Fixtures of the hops' tests: one database for each test process, emptied before each test."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+import structlog
+from psycopg import sql
+
+from socialq.store.stores import Stores
+from tests.fixtures_database import _administer, _url_of
+from tests.integration.pipeline.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_EMPTY_ALL = """
+DO $$
+DECLARE place text;
+BEGIN
+    SET LOCAL session_replication_role = replica;
+    FOR place IN
+        SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
+        WHERE schemaname IN ('cell', 'central') AND tablename NOT IN ('alembic_version', 'cells')
+    LOOP
+        EXECUTE 'DELETE FROM ' || place;
+    END LOOP;
+END $$
+"""
+
+
+@pytest.fixture(scope="session")
+def pipeline_database(postgres_server: str, template_database: str) -> Iterator[str]:
+    """One upgraded database for all of this process's tests of hops."""
+    name = f"socialq_test_{secrets.token_hex(6)}"
+    with _administer(postgres_server) as connection:
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
+                sql.Identifier(name), sql.Identifier(template_database)
+            )
+        )
+    yield _url_of(postgres_server, name)
+    with _administer(postgres_server) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def pipeline_stores(pipeline_database: str) -> Iterator[Stores]:
+    """One process's stores, with room for threads that race."""
+    opened = Stores(
+        central_url=pipeline_database,
+        decrypt_cell_url=lambda _cell, value: value,
+        pool_size=10,
+        application_name="socialq-tests",
+    )
+    yield opened
+    opened.dispose()
+
+
+@pytest.fixture
+def world(pipeline_stores: Stores, pipeline_database: str) -> Iterator[World]:
+    """A tenant with a client and an account in an empty database, and every hop."""
+    with psycopg.connect(pipeline_database, autocommit=True) as connection:
+        connection.execute(_EMPTY_ALL)
+    yield World(pipeline_stores, pipeline_database)
+    structlog.contextvars.clear_contextvars()
+
+
+@pytest.fixture(autouse=True)
+def _silent_logs() -> Iterator[None]:
+    """Logs of the hops are not what these tests look at."""
+    structlog.configure(processors=[structlog.testing.LogCapture()])
+    yield
+    structlog.reset_defaults()

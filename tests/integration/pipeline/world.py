@@ -1,0 +1,560 @@
+"""What the tests of the hops share: a world with a scripted platform, a fake queue, and real databases.
+
+Everything but the platform and the message queue is the real thing: stores, roles, row security, triggers.
+A test arranges rows as the database's owner where no hop would make them (`arrange`), and then lets hops run.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+
+from socialq.domain.clock import SystemClock
+from socialq.domain.hops import Message
+from socialq.domain.ids import new_token
+from socialq.domain.keys import publication_key
+from socialq.domain.outcomes import Absent, Accepted, Found
+from socialq.domain.retry import RetryPolicy
+from socialq.domain.settlement import Rules
+from socialq.domain.states import NextKind
+from socialq.domain.work import Claimed, ClaimRequest
+from socialq.pipeline.dispatch import Dispatcher
+from socialq.pipeline.look import Looker
+from socialq.pipeline.publish import Publisher, PublishLimits
+from socialq.pipeline.relay import Relay
+from socialq.pipeline.sweep import CellSweep, QueueSweep
+from socialq.providers.base import Adapter, Finder
+from socialq.providers.http import Call, NetworkFailure
+from socialq.store.index_store import PostgresIndex
+from socialq.store.machine_store import CentralIndex, MachineCell
+from socialq.store.target_store import PostgresTargets
+from tests import factories
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from socialq.domain.work import Work
+    from socialq.store.stores import Stores
+
+SCOPES = ("read", "write")
+LOOK_DELAYS_SECONDS = (10.0, 60.0, 300.0)
+LEASE_SECONDS = 90.0
+
+
+class Platform(Adapter):
+    """A platform that answers as its script says, and its HTTP: no network at all.
+
+    `answers` holds what each request comes to, in order: an outcome, a `NetworkFailure`, or a function that
+    is called with the request's part key while it is under way and returns one of these. An empty script
+    accepts. `looks` is the same for looks, with the ids that must not be adopted; empty finds nothing.
+    """
+
+    platform = "mastodon"
+    required_scopes = frozenset(SCOPES)
+    finder: Finder | None = Finder(lag=timedelta(seconds=5))
+    deduplicates = None
+
+    def __init__(self) -> None:
+        self.answers: deque[Any] = deque()
+        self.looks: deque[Any] = deque()
+        self.connects: deque[Any] = deque()
+        self.steps: list[Any] = []
+        self.sent: list[dict[str, Any]] = []
+        self.looked: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+
+    def connect(self, http, *, base_url, token):
+        raise NotImplementedError
+
+    def check(self, parts, limits):
+        return []
+
+    def prepare_steps(self, account, part, prepared):
+        return [step for step in self.steps if step.name not in prepared]
+
+    def publish_call(self, account, part, prepared):
+        body = {"key": part.key, "text": part.text, "parent": part.parent_id, "number": part.number}
+        return Call(method="POST", url="https://social.example/post", json=body)
+
+    def read_publish(self, answer, part):
+        return answer
+
+    def look(self, http, account, part, *, sent_after, claimed_ids):
+        with self._lock:
+            self.looked.append({"part": part.number, "sent_after": sent_after, "claimed": claimed_ids})
+            result = self.looks.popleft() if self.looks else Absent(examined=0)
+        return result(claimed_ids) if callable(result) else result
+
+    # What stands in for `Http`.
+
+    def open(self, call, *, deadline_seconds):
+        with self._lock:
+            failure = self.connects.popleft() if self.connects else None
+        if callable(failure):
+            failure = failure()
+        return failure if isinstance(failure, NetworkFailure) else _Opened(self, call)
+
+    def sends(self, call) -> Any:
+        with self._lock:
+            self.sent.append(call.json)
+            answer = self.answers.popleft() if self.answers else Accepted(remote_id=f"r-{len(self.sent)}")
+        return answer(call.json) if callable(answer) else answer
+
+    @property
+    def texts(self) -> list[str]:
+        return [sent["text"] for sent in self.sent]
+
+
+@dataclass
+class _Opened:
+    platform: Platform
+    call: Call
+
+    def send(self) -> Any:
+        return self.platform.sends(self.call)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass
+class Queue:
+    """Keeps messages in a list; `failing` makes sending fail."""
+
+    messages: list[Message] = field(default_factory=list)
+    failing: Exception | None = None
+    while_sending: Callable[[], None] | None = None
+    said_length: int | None = None
+
+    def send(self, messages: Sequence[Message]) -> None:
+        if self.while_sending is not None:
+            self.while_sending()
+        if self.failing is not None:
+            raise self.failing
+        self.messages += messages
+
+    def length(self) -> int:
+        return len(self.messages) if self.said_length is None else self.said_length
+
+    def take(self) -> list[Message]:
+        taken, self.messages = self.messages, []
+        return taken
+
+
+class NoSecrets:
+    """Stands for the vault: tokens of test accounts are not encrypted."""
+
+    def token_of(self, tenant_id: UUID, account: Any) -> str:
+        return account.access_token
+
+
+class NoFiles:
+    def open(self, key: str) -> Any:
+        raise AssertionError(f"no file {key} in these tests")
+
+
+class World:
+    """Real stores on a real database, with a tenant, a client and an account, and every hop."""
+
+    def __init__(self, stores: Stores, url: str) -> None:
+        self.stores = stores
+        self.url = url
+        self.platform = Platform()
+        self.queue = Queue()
+        self.rules = Rules(
+            retry=RetryPolicy(budget=5),
+            look_delays_seconds=LOOK_DELAYS_SECONDS,
+            look_again_seconds=3600.0,
+            failed_looks_allowed=3,
+        )
+        self.targets = PostgresTargets(stores, rules=self.rules, settle_patience_seconds=5.0)
+        self.index = PostgresIndex(stores)
+        self.central = CentralIndex(stores, resend_base_seconds=15.0, resend_cap_seconds=600.0)
+        self.machine = MachineCell(stores.cell("default"))
+        self.tenant = factories.make_tenant(stores)
+        self.client = factories.make_client(stores, self.tenant)
+        self.account = self.new_account()
+
+    # The hops.
+
+    def publisher(self, **changes: Any) -> Publisher:
+        limits = PublishLimits(
+            lease_seconds=LEASE_SECONDS,
+            publish_deadline_seconds=30.0,
+            mark_to_send_seconds=5.0,
+            guard_wait_seconds=60.0,
+            suspension_grace_hours=24.0,
+        )
+        parts: dict[str, Any] = {
+            "targets": self.targets,
+            "index": self.index,
+            "credentials": NoSecrets(),
+            "files": NoFiles(),
+            "http": self.platform,
+            "adapter_for": lambda _platform: self.platform,
+            "clock": SystemClock(),
+            "rules": self.rules,
+            "limits": limits,
+            "worker": "test:1",
+        }
+        return Publisher(**{**parts, **changes})
+
+    def looker(self, **changes: Any) -> Looker:
+        parts: dict[str, Any] = {
+            "targets": self.targets,
+            "index": self.index,
+            "credentials": NoSecrets(),
+            "files": NoFiles(),
+            "http": self.platform,
+            "adapter_for": lambda _platform: self.platform,
+            "rules": self.rules,
+        }
+        return Looker(**{**parts, **changes})
+
+    def relay(self, **changes: Any) -> Relay:
+        return Relay(**{"outbox": self.machine, "index": self.central, "batch": 500, **changes})
+
+    def dispatcher(self, **changes: Any) -> Dispatcher:
+        parts: dict[str, Any] = {"due": self.central, "queue": self.queue, "batch": 200, "max_enqueued": 2000}
+        return Dispatcher(**{**parts, **changes})
+
+    def sweep(self, **changes: Any) -> CellSweep:
+        parts: dict[str, Any] = {
+            "overdue": self.machine,
+            "index": self.index,
+            "index_writer": self.central,
+            "index_seqs": self.central,
+            "adapter_for": lambda _platform: self.platform,
+            "rules": self.rules,
+        }
+        return CellSweep(**{**parts, **changes})
+
+    def queue_sweep(self) -> QueueSweep:
+        return QueueSweep(due=self.central, queue=self.queue, index=self.index)
+
+    def work_off(self) -> list[str]:
+        """Relay everything, dispatch what is due, and let a worker have each message, until nothing is left."""
+        said: list[str] = []
+        for _ in range(20):
+            while self.relay().scan():
+                pass
+            self.dispatcher().scan()
+            messages = self.queue.take()
+            if not messages:
+                return said
+            said += [self.handle(message) for message in messages]
+        raise AssertionError(f"messages never end: {said}")
+
+    def handle(self, message: Message) -> str:
+        if message.kind is NextKind.LOOK:
+            return self.looker().look(message)
+        return self.publisher().publish(message)
+
+    # Rows.
+
+    def new_account(self, tenant: UUID | None = None, **columns: Any) -> UUID:
+        client = self.client if tenant is None else factories.make_client(self.stores, tenant)
+        return factories.make_account(self.stores, tenant or self.tenant, client, scopes=SCOPES, **columns)
+
+    def post(self, *, account: UUID | None = None, texts: Sequence[str] = ("Hello",), **more: Any) -> UUID:
+        """A post with one target, scheduled for now unless told otherwise; returns the target's id."""
+        made = factories.make_post(
+            self.stores, self.tenant, self.client, [account or self.account], texts=texts, **more
+        )
+        return made.target_id
+
+    def row(self, target: UUID) -> dict[str, Any]:
+        return factories.read_target(self.stores, self.tenant, target)
+
+    def status(self, target: UUID) -> str:
+        return self.row(target)["status"]
+
+    def parts(self, target: UUID) -> list[dict[str, Any]]:
+        return self.rows("SELECT * FROM cell.target_parts WHERE target_id = %(id)s ORDER BY part_no", id=target)
+
+    def part(self, target: UUID, number: int = 1) -> dict[str, Any]:
+        return self.parts(target)[number - 1]
+
+    def attempts(self, target: UUID) -> list[dict[str, Any]]:
+        return self.rows(
+            "SELECT * FROM cell.publishing_attempts WHERE target_id = %(id)s ORDER BY attempt_no", id=target
+        )
+
+    def publications(self, target: UUID) -> list[dict[str, Any]]:
+        return self.rows("SELECT * FROM cell.publications WHERE target_id = %(id)s", id=target)
+
+    def history(self, target: UUID) -> list[str]:
+        rows = self.rows(
+            "SELECT to_status FROM cell.target_history WHERE target_id = %(id)s ORDER BY id", id=target
+        )
+        return [row["to_status"] for row in rows]
+
+    def rows(self, sql: str, **params: Any) -> list[dict[str, Any]]:
+        return factories.rows(self.stores, self.tenant, sql, params)
+
+    def work(self, target: UUID) -> Work:
+        work = self.targets.load(self.tenant, target)
+        assert work is not None
+        return work
+
+    def index_row(self, target: UUID) -> dict[str, Any] | None:
+        with self.stores.central.transaction() as session:
+            return session.one(
+                "SELECT *, extract(epoch FROM ready_at - clock_timestamp())::float8 AS ready_in_seconds"
+                " FROM central.publish_dispatch_index WHERE target_id = %(id)s",
+                {"id": target},
+            )
+
+    def alarms(self) -> list[str]:
+        with self.stores.central.transaction() as session:
+            rows = session.all("SELECT message FROM central.alarms WHERE resolved_at IS NULL ORDER BY id")
+        return [row["message"] for row in rows]
+
+    # Arranging, as the owner of the database: what no runtime role may do.
+
+    @contextmanager
+    def owner(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+        with psycopg.connect(self.url, row_factory=dict_row) as connection:
+            yield connection
+
+    def arrange(self, sql: str, **params: Any) -> list[dict[str, Any]]:
+        with self.owner() as connection:
+            cursor = connection.execute(sql, params)
+            return cursor.fetchall() if cursor.description else []
+
+    def arrange_target(self, target: UUID, **columns: Any) -> None:
+        """Set columns of a target past the trigger; the CHECK constraints hold."""
+        assignments = ", ".join(f"{name} = %({name})s" for name in columns)
+        with self.owner() as connection:
+            connection.execute("SET LOCAL session_replication_role = replica")
+            connection.execute(
+                f"UPDATE cell.post_targets SET {assignments} WHERE id = %(id)s", {"id": target, **columns}
+            )
+
+    def end_lease(self, target: UUID, *, seconds_ago: float = 2.0) -> None:
+        self.arrange_target(target, lease_until=datetime.now(UTC) - timedelta(seconds=seconds_ago))
+
+    def time_passes(self, target: UUID, seconds: float) -> None:
+        """Let every instant of a target that counts for its next work lie `seconds` earlier."""
+        with self.owner() as connection:
+            connection.execute("SET LOCAL session_replication_role = replica")
+            connection.execute(
+                "UPDATE cell.post_targets SET next_at = next_at - %(by)s, lost_at = lost_at - %(by)s,"
+                " lease_until = lease_until - %(by)s WHERE id = %(id)s",
+                {"id": target, "by": timedelta(seconds=seconds)},
+            )
+            connection.execute(
+                "UPDATE central.publish_dispatch_index SET due_at = due_at - %(by)s, ready_at = ready_at - %(by)s"
+                " WHERE target_id = %(id)s",
+                {"id": target, "by": timedelta(seconds=seconds)},
+            )
+
+    # Steps of a hop, one at a time.
+
+    def request(self, target: UUID, **changes: Any) -> ClaimRequest:
+        row = self.row(target)
+        asked: dict[str, Any] = {
+            "tenant_id": self.tenant,
+            "target_id": target,
+            "version_id": row["version_id"],
+            "seq": row["seq"],
+            "token": new_token(),
+            "lease_seconds": LEASE_SECONDS,
+            "worker": "test:1",
+            "part_no": 1,
+            "mark": False,
+            "required_scopes": sorted(SCOPES),
+            "media_ids": [],
+            "limited": False,
+        }
+        return ClaimRequest(**{**asked, **changes})
+
+    def claim(self, target: UUID, **changes: Any) -> Claim:
+        """A claim that must succeed."""
+        request = self.request(target, **changes)
+        work = self.work(target)
+        claimed = self.targets.claim(request)
+        assert isinstance(claimed, Claimed), claimed
+        return Claim(world=self, target=target, token=request.token, claimed=claimed, work=work)
+
+    def message(self, target: UUID, *, seq: int | None = None, kind: NextKind | None = None) -> Message:
+        row = self.row(target)
+        return Message(
+            tenant_id=self.tenant,
+            target_id=target,
+            seq=row["seq"] if seq is None else seq,
+            kind=kind or NextKind(row["next_kind"] or "publish"),
+        )
+
+    def publish(self, target: UUID) -> str:
+        """A worker works off the message that is right for the target as it stands."""
+        return self.publisher().publish(self.message(target, kind=NextKind.PUBLISH))
+
+    def look(self, target: UUID) -> str:
+        return self.looker().look(self.message(target, kind=NextKind.LOOK))
+
+    def lose_answer(self, target: UUID) -> str:
+        """Publish, and lose the answer to the request."""
+        self.platform.answers.append(lost())
+        return self.publish(target)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim that a test holds, and what may be done with it."""
+
+    world: World
+    target: UUID
+    token: UUID
+    claimed: Claimed
+    work: Work
+
+    def mark(self, part_no: int = 1, **changes: Any) -> Claimed | None:
+        asked = {"token": self.token, "part_no": part_no, "lease_seconds": LEASE_SECONDS, **changes}
+        return self.world.targets.mark(tenant_id=self.world.tenant, target_id=self.target, **asked)
+
+    def key(self) -> str:
+        row = self.world.row(self.target)
+        return publication_key(self.target, row["key_instant"] or row["publish_at"], row["version_id"])
+
+    def accepted(self, remote_id: str, part_no: int = 1, **changes: Any) -> Any:
+        asked: dict[str, Any] = {
+            "work": self.work,
+            "token": self.token,
+            "part_no": part_no,
+            "answer": Accepted(remote_id=remote_id, permalink=f"https://social.example/{remote_id}"),
+            "publication_key": self.key(),
+            "look_again_seconds": None,
+        }
+        return self.world.targets.accepted(**{**asked, **changes})
+
+    def part_accepted(self, remote_id: str, part_no: int = 1) -> bool:
+        return self.world.targets.part_accepted(
+            tenant_id=self.world.tenant,
+            target_id=self.target,
+            token=self.token,
+            part_no=part_no,
+            answer=Accepted(remote_id=remote_id),
+            lease_seconds=LEASE_SECONDS,
+        )
+
+    def late(self, remote_id: str, part_no: int = 1) -> Any:
+        """The answer comes after the claim was lost."""
+        instant = self.work.target.key_instant or self.work.target.publish_at
+        assert instant is not None
+        return self.world.targets.late_acceptance(
+            work=self.work,
+            attempt_no=self.claimed.attempt_no,
+            part_no=part_no,
+            answer=Accepted(remote_id=remote_id, permalink=f"https://social.example/{remote_id}"),
+            publication_key=publication_key(self.target, instant, self.work.target.version_id),
+        )
+
+    def settle(self, decide: Callable[..., Any], part_no: int = 1, evidence: Any = None) -> Any:
+        from socialq.domain.outcomes import Evidence
+
+        return self.world.targets.settle(
+            tenant_id=self.world.tenant,
+            target_id=self.target,
+            token=self.token,
+            part_no=part_no,
+            evidence=evidence or Evidence(code="test"),
+            decide=decide,
+        )
+
+
+def lost(kind: str = "read_timeout") -> NetworkFailure:
+    """The request was sent and its answer never came."""
+    return NetworkFailure(kind=kind, sent=True, detail="no answer")
+
+
+def refused() -> NetworkFailure:
+    """The connection was refused: certainly nothing was sent."""
+    return NetworkFailure(kind="refused", sent=False, detail="refused")
+
+
+def found(remote_id: str) -> Found:
+    return Found(remote_id=remote_id, permalink=f"https://social.example/{remote_id}")
+
+
+def race(*steps: Callable[[], Any], timeout_seconds: float = 20.0) -> list[Any]:
+    """Run steps at the same moment, each on its own thread; returns each one's result or exception."""
+    barrier = threading.Barrier(len(steps))
+    results: list[Any] = [None] * len(steps)
+
+    def run(number: int, step: Callable[[], Any]) -> None:
+        barrier.wait(timeout_seconds)
+        try:
+            results[number] = step()
+        except Exception as error:
+            results[number] = error
+
+    threads = [threading.Thread(target=run, args=(number, step), daemon=True) for number, step in enumerate(steps)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout_seconds)
+        assert not thread.is_alive(), "a racing step did not end"
+    return results
+
+
+@dataclass
+class Background:
+    """A step that runs on its own thread until it is joined."""
+
+    step: Callable[[], Any]
+    result: Any = None
+
+    def __post_init__(self) -> None:
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.result = self.step()
+        except Exception as error:
+            self.result = error
+
+    def join(self, seconds: float = 20.0) -> Any:
+        self._thread.join(seconds)
+        assert not self._thread.is_alive(), "a step in the background did not end"
+        return self.result
+
+
+def wait_until(true: Callable[[], Any], *, seconds: float = 10.0, what: str = "it") -> Any:
+    """Poll until something is true; fails at the deadline."""
+    deadline = time.monotonic() + seconds
+    while True:
+        got = true()
+        if got:
+            return got
+        assert time.monotonic() < deadline, f"{what} did not come true within {seconds} s"
+        time.sleep(0.01)
+
+
+def wait_for_lock(world: World, count: int = 1) -> None:
+    """Wait until `count` sessions on the world's database wait for a lock."""
+    query = (
+        "SELECT count(*) AS waiting FROM pg_stat_activity"
+        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    wait_until(lambda: world.arrange(query)[0]["waiting"] >= count, what="a lock wait")
+
+
+def in_seconds(moment: datetime | None) -> float:
+    """How far in the future an instant lies."""
+    assert moment is not None
+    return (moment - datetime.now(UTC)).total_seconds()
+
+
+def values(mapping: Mapping[str, Any], *names: str) -> tuple[Any, ...]:
+    return tuple(mapping[name] for name in names)
