@@ -33,6 +33,7 @@ timezone = "UTC"
 task_acks_late = False
 task_reject_on_worker_lost = False
 worker_prefetch_multiplier = 1
+worker_pool = "threads"
 worker_cancel_long_running_tasks_on_connection_loss = False
 
 # Flower shows nothing without these; message arguments hold ids only.

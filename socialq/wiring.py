@@ -26,7 +26,7 @@ from socialq.providers.http import Http
 from socialq.providers.registry import adapter_for
 from socialq.store.central import heartbeats
 from socialq.store.index_store import DISPATCH_CHANNEL, PostgresIndex
-from socialq.store.machine_store import CentralIndex, MachineCell
+from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.media_files import MediaFiles
 from socialq.store.stores import Stores
 from socialq.store.target_store import PostgresTargets
@@ -116,10 +116,16 @@ class Wiring:
 
     @cached_property
     def central_index(self) -> CentralIndex:
+        settings = self.settings
         return CentralIndex(
             self.stores,
-            resend_base_seconds=self.settings.resend_base_seconds,
-            resend_cap_seconds=self.settings.resend_cap_seconds,
+            bounds=DispatchBounds(
+                max_enqueued=settings.max_enqueued,
+                tenant_cap=settings.max_enqueued_per_tenant,
+                slow_cap=settings.max_slow_per_platform,
+                resend_base_seconds=settings.resend_base_seconds,
+                resend_cap_seconds=settings.resend_cap_seconds,
+            ),
         )
 
     @cached_property
@@ -180,12 +186,7 @@ class Wiring:
 
     def dispatcher(self, queue: Queue) -> Dispatcher:
         """Build the dispatcher on a queue."""
-        return Dispatcher(
-            due=self.central_index,
-            queue=queue,
-            batch=self.settings.dispatch_batch,
-            max_enqueued=self.settings.max_enqueued,
-        )
+        return Dispatcher(due=self.central_index, queue=queue, batch=self.settings.dispatch_batch)
 
     def dispatch_window(self, queue: Queue) -> Window:
         """Build the dispatch window: it listens on the central database."""

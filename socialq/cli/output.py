@@ -10,6 +10,7 @@ import dataclasses
 import json
 import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -137,4 +138,4 @@ def width() -> int:
 
 
 def _is_terminal() -> bool:
-    return click.get_text_stream("stdout").isatty()
+    return sys.stdout.isatty()

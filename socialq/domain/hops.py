@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -44,6 +45,20 @@ class Event:
 
     id: int
     target_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """What one pick of the dispatcher took."""
+
+    rows: Sequence[Mapping[str, Any]]
+    """target_id, lane, tenant_id, seq, kind and ready_at of each."""
+    more: bool
+    """More may be due right now."""
+    full: bool
+    """There was no room in the queue."""
+    next_in_seconds: float | None
+    """Until the next row is ready, by the database's clock; None where there is none."""
 
 
 class RowsRefusedError(Exception):

@@ -62,7 +62,7 @@ TRANSITIONS: Final[dict[TargetStatus, frozenset[TargetStatus]]] = {
         }
     ),
     S.RETRY_SCHEDULED: frozenset(
-        # To itself too: a guard may say "wait" again, and that is recorded like any other move.
+        # To itself too: a guard may say "wait" again; another reason is recorded like any other move.
         {
             S.DRAFT,
             S.CANCELLED,

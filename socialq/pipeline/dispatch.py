@@ -31,21 +31,16 @@ class Dispatcher:
     due: DuePicker
     queue: Queue
     batch: int
-    max_enqueued: int
 
     def scan(self) -> float | None:
         """Send what is due; returns seconds until the next row is ready (0: there may be more now), or None."""
-        room = self.max_enqueued - self.due.enqueued()
-        if room <= 0:
-            log.warning("queue_full", max_enqueued=self.max_enqueued)
+        picked = self.due.pick(limit=self.batch)
+        if picked.full:
+            log.warning("queue_full")
             return None
-        limit = min(self.batch, room)
-        rows = self.due.pick(limit=limit)
-        if rows and not self._send(rows):
+        if picked.rows and not self._send(picked.rows):
             return None
-        if len(rows) == limit:
-            return 0.0
-        return self.due.seconds_to_next()
+        return 0.0 if picked.more else picked.next_in_seconds
 
     def _send(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         try:

@@ -16,7 +16,7 @@ from socialq.domain.targets import Move, PartState, Target
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from socialq.domain.hops import Event, IndexRow, Message
+    from socialq.domain.hops import Event, IndexRow, Message, Picked
     from socialq.domain.outcomes import Accepted, Evidence, Found
     from socialq.domain.work import AccountBusy, AccountRow, Claimed, ClaimRequest, Settled, Work
 
@@ -188,14 +188,11 @@ class DuePicker(Protocol):
     def enqueued(self) -> int:
         """Count messages that are out and unanswered."""
 
-    def pick(self, *, limit: int) -> Sequence[Mapping[str, Any]]:
-        """Make due rows enqueued, and return them."""
+    def pick(self, *, limit: int) -> Picked:
+        """Make due rows enqueued, fairly and within bounds, and return them."""
 
     def put_back(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Make rows pending again whose messages could not be sent."""
-
-    def seconds_to_next(self) -> float | None:
-        """Seconds until the next row is ready, by the database's clock; None where there is none."""
 
     def silent(self, *, limit: int) -> Sequence[Mapping[str, Any]]:
         """Take enqueued rows that nobody answered in time."""

@@ -114,6 +114,28 @@ class Connection:
     limits: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppCredentials:
+    """The OAuth application an account was connected through."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+    """Empty for a public client."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refreshed:
+    """A new pair of tokens. The platform may have ended the old pair the moment it gave this one."""
+
+    access_token: str = field(repr=False)
+    refresh_token: str | None = field(repr=False)
+    """None: the platform gave none, and the stored one stays."""
+    expires_at: datetime | None
+    """When the access token ends (aware, UTC); None: never."""
+    scopes: frozenset[str] | None = None
+    """What the new token may do, if the platform says."""
+
+
 class Adapter(ABC):
     """One platform. Stateless and shared between threads."""
 
@@ -166,3 +188,13 @@ class Adapter(ABC):
         """Say whether a repeat with the same key is provably harmless on this account's server."""
         del account
         return False
+
+    def refresh(
+        self, http: Http, *, base_url: str, refresh_token: str, app: AppCredentials, now: datetime
+    ) -> Refreshed | PrepareFailure:
+        """Trade a refresh token for a new pair. `AuthLost`: this refresh token is spent, revoked or expired.
+
+        Only called while the account's refresh lease is held. Platforms whose tokens never expire don't
+        override this.
+        """
+        raise NotImplementedError(f"{self.platform}'s tokens are not refreshed")

@@ -387,7 +387,7 @@ class _TlsPool(urllib3.connectionpool.HTTPSConnectionPool):
 def _session(trust: Trust, user_agent: str) -> requests.Session:
     session = requests.Session()
     session.trust_env = False
-    pass
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     session.headers.clear()
     session.headers.update(
         {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}

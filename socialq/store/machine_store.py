@@ -5,11 +5,12 @@ Implements `Outbox`, `Overdue`, `IndexWriter`, `DuePicker` and `IndexSeqs` of `s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 
-from socialq.domain.hops import Event, IndexRow, RowsRefusedError
+from socialq.domain.hops import Event, IndexRow, Picked, RowsRefusedError
 from socialq.domain.states import NextKind
 from socialq.domain.work import Settled
 from socialq.store.cell import outbox_events, post_targets, settlements
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from socialq.store.stores import Stores
 
     Decide = Callable[[Target, Sequence[PartState], datetime], Decision]
+
+_SCAN_FACTOR: Final = 5
+"""Up to this many times the batch the pick takes rows in the order of their times; beyond, tenant by tenant."""
 
 _INDEX_COLUMNS: Final = """
     t.id AS target_id, t.tenant_id, t.account_id, t.platform, a.provider_app_id, t.seq, t.next_kind AS kind,
@@ -166,14 +170,27 @@ class MachineCell:
             return [post_targets.target_of(row) for row in session.all(sql, {"limit": limit})]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchBounds:
+    """How much may be out at once, and when an unanswered message is sent again."""
+
+    max_enqueued: int = 2000
+    """Messages out and unanswered, in all."""
+    tenant_cap: int = 1000
+    """Of those, one tenant's."""
+    slow_cap: int = 24
+    """Of those, one platform's that have been out for more than a second; at this many no more are sent."""
+    resend_base_seconds: float = 15.0
+    resend_cap_seconds: float = 600.0
+
+
 class CentralIndex:
     """The dispatch index as relay, dispatch and sweep use it."""
 
-    def __init__(self, stores: Stores, *, resend_base_seconds: float, resend_cap_seconds: float) -> None:
+    def __init__(self, stores: Stores, *, bounds: DispatchBounds) -> None:
         """Use the central database of `stores`."""
         self._central = stores.central
-        self._resend_base_seconds = resend_base_seconds
-        self._resend_cap_seconds = resend_cap_seconds
+        self._bounds = bounds
 
     def upsert(self, cell: str, rows: Sequence[IndexRow]) -> int:
         """Mirror rows where their seq is newer. Raises `RowsRefusedError`; then nothing was written."""
@@ -197,22 +214,32 @@ class CentralIndex:
         [rows] = self._central.pipelined(dispatch_index.enqueued())
         return int(rows[0]["enqueued"])
 
-    def pick(self, *, limit: int) -> list[Row]:
-        """Make due rows enqueued, and return them."""
-        statement = dispatch_index.pick(scan=limit * 5, limit=limit, resend_seconds=self._resend_base_seconds)
-        [rows] = self._central.pipelined(statement, actor="dispatch")
-        return sorted(rows, key=lambda row: row["ready_at"])
+    def pick(self, *, limit: int) -> Picked:
+        """Make due rows enqueued, and ask when the next one is ready, in one round trip."""
+        statement = dispatch_index.pick(
+            limit=limit,
+            scan=limit * _SCAN_FACTOR,
+            max_enqueued=self._bounds.max_enqueued,
+            tenant_cap=self._bounds.tenant_cap,
+            slow_cap=self._bounds.slow_cap,
+            resend_seconds=self._bounds.resend_base_seconds,
+        )
+        answer, following = self._central.pipelined(statement, dispatch_index.next_ready(), actor="dispatch")
+        rows = sorted(
+            (row for row in answer if row["target_id"] is not None), key=lambda row: row["ready_at"]
+        )
+        seconds = following[0]["seconds"]
+        return Picked(
+            rows=rows,
+            more=bool(rows) and (bool(answer[0]["saturated"]) or len(rows) == limit),
+            full=answer[0]["places"] == 0,
+            next_in_seconds=None if seconds is None else float(seconds),
+        )
 
     def put_back(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Make rows pending again."""
         with self._central.transaction(actor="dispatch") as session:
             dispatch_index.put_back(session, [dict(row) for row in rows])
-
-    def seconds_to_next(self) -> float | None:
-        """Seconds until the next row is ready."""
-        [rows] = self._central.pipelined(dispatch_index.next_ready())
-        seconds = rows[0]["seconds"]
-        return None if seconds is None else float(seconds)
 
     def silent(self, *, limit: int) -> list[Row]:
         """Take enqueued rows that nobody answered in time."""
@@ -220,8 +247,8 @@ class CentralIndex:
             return dispatch_index.resend(
                 session,
                 limit=limit,
-                base_seconds=self._resend_base_seconds,
-                cap_seconds=self._resend_cap_seconds,
+                base_seconds=self._bounds.resend_base_seconds,
+                cap_seconds=self._bounds.resend_cap_seconds,
             )
 
     def seqs_of(self, target_ids: Sequence[UUID]) -> dict[UUID, tuple[int, str]]:

@@ -67,6 +67,8 @@ CREATE INDEX dispatch_index_enqueued_account ON central.publish_dispatch_index (
     WHERE status = 'enqueued';
 CREATE INDEX dispatch_index_resend ON central.publish_dispatch_index (resend_at)
     WHERE status = 'enqueued';
+CREATE INDEX dispatch_index_tenant_ready ON central.publish_dispatch_index (tenant_id, ready_at)
+    WHERE status = 'pending';
 CREATE INDEX dispatch_index_pending_account ON central.publish_dispatch_index (account_id, ready_at)
     WHERE status = 'pending';
 """

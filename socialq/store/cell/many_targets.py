@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from psycopg.types.json import Jsonb
+
 from socialq.domain.states import check_move
 from socialq.store.cell.post_targets import COLUMNS, target_of
 
@@ -52,24 +54,25 @@ SET prepared = '{}', marked_at = NULL, marked_attempt = NULL, mark_cleared = fal
 WHERE target_id = ANY(%(ids)s::uuid[]) AND remote_id IS NULL
 """
 
+# The moves come as one JSON object by target id, not as a table to join: joined, and without statistics yet,
+# a fresh database's planner compares every row with every move (measured: 1.3 s for 1,500 moves, now 0.06 s).
 _MOVE = f"""
-WITH asked AS (
-    SELECT * FROM unnest(
-        %(ids)s::uuid[], %(seqs)s::bigint[], %(sources)s::text[], %(statuses)s::text[], %(reasons)s::text[],
-        %(details)s::text[], %(next_kinds)s::text[], %(next_ats)s::timestamptz[],
-        %(publish_ats)s::timestamptz[], %(publish_bys)s::timestamptz[], %(events)s::text[])
-    AS a (id, seq, source, status, reason, detail, next_kind, next_at, publish_at, publish_by, event)
-), moved AS (
+WITH moved AS (
     UPDATE cell.post_targets t
-    SET status = a.status, reason = a.reason, detail = a.detail, next_kind = a.next_kind, next_at = a.next_at,
-        publish_at = COALESCE(a.publish_at, t.publish_at), publish_by = COALESCE(a.publish_by, t.publish_by),
+    SET (status, reason, detail, next_kind, next_at, publish_at, publish_by) = (
+            SELECT m ->> 'status', m ->> 'reason', m ->> 'detail', m ->> 'next_kind',
+                   (m ->> 'next_at')::timestamptz,
+                   COALESCE((m ->> 'publish_at')::timestamptz, t.publish_at),
+                   COALESCE((m ->> 'publish_by')::timestamptz, t.publish_by)
+            FROM (SELECT %(moves)s::jsonb -> t.id::text AS m) asked),
         seq = t.seq + 1, updated_at = now()
-    FROM asked a
-    WHERE t.id = a.id AND t.seq = a.seq AND t.status = a.source AND t.lease_token IS NULL
-    RETURNING {_RETURNED}, a.event
+    WHERE t.id = ANY(%(ids)s::uuid[]) AND t.lease_token IS NULL
+      AND t.seq = (%(moves)s::jsonb -> t.id::text ->> 'seq')::bigint
+      AND t.status = %(moves)s::jsonb -> t.id::text ->> 'source'
+    RETURNING {_RETURNED}
 ), told AS (
     INSERT INTO cell.outbox_events (tenant_id, target_id, seq, kind)
-    SELECT tenant_id, id, seq, event FROM moved
+    SELECT tenant_id, id, seq, %(moves)s::jsonb -> id::text ->> 'event' FROM moved
     ON CONFLICT (target_id, seq) DO NOTHING
 )
 SELECT {COLUMNS} FROM moved
@@ -123,21 +126,21 @@ def apply(session: Session, moves: Sequence[tuple[Target, Move]]) -> list[Target
             check_move(target.status, move.to)
         if unknown := set(move.changes) - _MOVABLE:
             raise ValueError(f"not columns that a move of many may change: {sorted(unknown)}")
-    moved = {row["id"]: target_of(row) for row in session.all(_MOVE, _arrays(moves))}
+    asked = {str(target.id): _asked(target, move) for target, move in moves}
+    rows = session.all(_MOVE, {"ids": [target.id for target, _ in moves], "moves": Jsonb(asked)})
+    moved = {row["id"]: target_of(row) for row in rows}
     return [moved[target.id] for target, _ in moves if target.id in moved]
 
 
-def _arrays(moves: Sequence[tuple[Target, Move]]) -> dict[str, list[Any]]:
+def _asked(target: Target, move: Move) -> dict[str, Any]:
+    instants = {name: move.changes.get(name) for name in _MOVABLE} | {"next_at": move.next_at}
     return {
-        "ids": [target.id for target, _ in moves],
-        "seqs": [target.seq for target, _ in moves],
-        "sources": [target.status.value for target, _ in moves],
-        "statuses": [move.to.value for _, move in moves],
-        "reasons": [move.reason for _, move in moves],
-        "details": [move.detail for _, move in moves],
-        "next_kinds": [None if move.next_kind is None else move.next_kind.value for _, move in moves],
-        "next_ats": [move.next_at for _, move in moves],
-        "publish_ats": [move.changes.get("publish_at") for _, move in moves],
-        "publish_bys": [move.changes.get("publish_by") for _, move in moves],
-        "events": [move.event for _, move in moves],
+        "seq": target.seq,
+        "source": target.status,
+        "status": move.to,
+        "reason": move.reason,
+        "detail": move.detail,
+        "next_kind": move.next_kind,
+        "event": move.event,
+        **{name: None if at is None else at.isoformat() for name, at in instants.items()},
     }

@@ -52,35 +52,82 @@ WHERE excluded.seq > x.seq
 RETURNING target_id
 """
 
-# Order by the index on (ready_at, target_id). One row per account in a pick, and none whose account has another
-# main row enqueued; SKIP LOCKED, so that a second dispatcher takes other rows.
+# Who gets a place. Rows that are due and whose account has nothing out yet are ranked within their tenant, and
+# first places go before second ones: one tenant's thousand posts don't delay another's one. Bounds: `room` in
+# the queue, a share of it for each tenant, and for each platform as many messages that have been out for more
+# than a second as `slow_cap`, so that a platform that hangs takes only its share of the workers.
+#
+# Order by the index on (ready_at, target_id) as long as everything that is due fits into `scan` rows. Where it
+# does not, the oldest rows may all be one tenant's: then tenants are walked one by one, on (tenant_id,
+# ready_at), and each gives its first rows. SKIP LOCKED: a second dispatcher takes other rows.
 _PICK = """
-WITH due AS MATERIALIZED (
-    SELECT i.target_id, i.lane, i.account_id, i.ready_at
-    FROM central.publish_dispatch_index i
-    WHERE i.status = 'pending' AND i.ready_at <= now()
-      AND NOT EXISTS (
-          SELECT FROM central.publish_dispatch_index e
-          WHERE e.account_id = i.account_id AND e.status = 'enqueued' AND e.lane = i.lane)
-    ORDER BY i.ready_at, i.target_id
-    LIMIT %(scan)s
-), first_of_account AS MATERIALIZED (
-    SELECT DISTINCT ON (account_id, lane) target_id, lane, ready_at
-    FROM due
-    ORDER BY account_id, lane, ready_at, target_id
+WITH RECURSIVE saturated AS MATERIALIZED (
+    SELECT count(*) = %(scan)s AS yes FROM (
+        SELECT FROM central.publish_dispatch_index
+        WHERE status = 'pending' AND ready_at <= now() ORDER BY ready_at LIMIT %(scan)s) s
+), out AS MATERIALIZED (
+    SELECT tenant_id, platform, enqueued_at FROM central.publish_dispatch_index WHERE status = 'enqueued'
+), room AS MATERIALIZED (
+    SELECT GREATEST(0, LEAST(%(limit)s, %(max_enqueued)s - count(*))) AS places FROM out
+), slow AS MATERIALIZED (
+    SELECT platform FROM out WHERE enqueued_at < now() - interval '1 second'
+    GROUP BY platform HAVING count(*) >= %(slow_cap)s
+), tenants AS (
+    SELECT (SELECT i.tenant_id FROM central.publish_dispatch_index i
+            WHERE i.status = 'pending' ORDER BY i.tenant_id LIMIT 1) AS tenant_id
+    WHERE (SELECT yes FROM saturated)
+    UNION ALL
+    SELECT (SELECT i.tenant_id FROM central.publish_dispatch_index i
+            WHERE i.status = 'pending' AND i.tenant_id > t.tenant_id ORDER BY i.tenant_id LIMIT 1)
+    FROM tenants t WHERE t.tenant_id IS NOT NULL
+), due AS MATERIALIZED (
+    (SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at
+     FROM central.publish_dispatch_index i
+     WHERE NOT (SELECT yes FROM saturated)
+       AND i.status = 'pending' AND i.ready_at <= now()
+       AND i.platform NOT IN (SELECT platform FROM slow)
+       AND NOT EXISTS (
+           SELECT FROM central.publish_dispatch_index e
+           WHERE e.account_id = i.account_id AND e.status = 'enqueued' AND e.lane = i.lane)
+     ORDER BY i.ready_at, i.target_id
+     LIMIT %(scan)s)
+    UNION ALL
+    SELECT r.* FROM tenants t CROSS JOIN LATERAL (
+        SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at
+        FROM central.publish_dispatch_index i
+        WHERE i.tenant_id = t.tenant_id AND i.status = 'pending' AND i.ready_at <= now()
+          AND i.platform NOT IN (SELECT platform FROM slow)
+          AND NOT EXISTS (
+              SELECT FROM central.publish_dispatch_index e
+              WHERE e.account_id = i.account_id AND e.status = 'enqueued' AND e.lane = i.lane)
+        ORDER BY i.ready_at
+        LIMIT GREATEST(2, %(limit)s / (SELECT count(*) FROM tenants))) r
+), first_of_account AS (
+    SELECT DISTINCT ON (account_id, lane) * FROM due ORDER BY account_id, lane, ready_at, target_id
+), ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY ready_at, target_id) AS place
+    FROM first_of_account
+), chosen AS MATERIALIZED (
+    SELECT r.target_id, r.lane FROM ranked r
+    LEFT JOIN (SELECT tenant_id, count(*) AS messages FROM out GROUP BY tenant_id) o USING (tenant_id)
+    WHERE r.place + COALESCE(o.messages, 0) <= %(tenant_cap)s
+    ORDER BY r.place, r.ready_at, r.target_id
+    LIMIT (SELECT places FROM room)
 ), locked AS MATERIALIZED (
     SELECT i.target_id, i.lane
-    FROM central.publish_dispatch_index i
-    JOIN (SELECT * FROM first_of_account ORDER BY ready_at, target_id LIMIT %(limit)s) f USING (target_id, lane)
+    FROM central.publish_dispatch_index i JOIN chosen c USING (target_id, lane)
     WHERE i.status = 'pending' AND i.ready_at <= now()
     FOR UPDATE OF i SKIP LOCKED
+), picked AS (
+    UPDATE central.publish_dispatch_index i
+    SET status = 'enqueued', waits_for_account = false, sends = i.sends + 1, enqueued_at = now(),
+        resend_at = now() + %(resend_seconds)s * interval '1 second', updated_at = now()
+    FROM locked l
+    WHERE i.target_id = l.target_id AND i.lane = l.lane
+    RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.ready_at
 )
-UPDATE central.publish_dispatch_index i
-SET status = 'enqueued', waits_for_account = false, sends = i.sends + 1, enqueued_at = now(),
-    resend_at = now() + %(resend_seconds)s * interval '1 second', updated_at = now()
-FROM locked l
-WHERE i.target_id = l.target_id AND i.lane = l.lane
-RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.ready_at
+SELECT p.*, s.yes AS saturated, r.places
+FROM saturated s CROSS JOIN room r LEFT JOIN picked p ON true
 """
 
 _ENQUEUED = "SELECT count(*) AS enqueued FROM central.publish_dispatch_index WHERE status = 'enqueued'"
@@ -181,9 +228,22 @@ def upsert(session: Session, rows: Sequence[dict[str, Any]]) -> int:
     return len(session.all(_UPSERT, {"rows": Jsonb(list(rows))}))
 
 
-def pick(*, scan: int, limit: int, resend_seconds: float) -> Statement:
-    """Build the pick: pending and due rows become enqueued; returns what a message needs."""
-    return _PICK, {"scan": scan, "limit": limit, "resend_seconds": resend_seconds}
+def pick(
+    *, limit: int, scan: int, max_enqueued: int, tenant_cap: int, slow_cap: int, resend_seconds: float
+) -> Statement:
+    """Build the pick: pending and due rows become enqueued.
+
+    Each row of the answer is what a message needs, with `saturated` (more was due than `scan`) and `places`
+    (room there was in the queue); where nothing was picked there is one row with a NULL target_id.
+    """
+    return _PICK, {
+        "limit": limit,
+        "scan": scan,
+        "max_enqueued": max_enqueued,
+        "tenant_cap": tenant_cap,
+        "slow_cap": slow_cap,
+        "resend_seconds": resend_seconds,
+    }
 
 
 def enqueued() -> Statement:

@@ -1,5 +1,6 @@
 import sys, time
-sys.path.insert(0,'/work/main')
+
+sys.path.insert(0, "/work/main")
 from datetime import datetime, UTC
 from pathlib import Path
 import pytest
@@ -7,49 +8,33 @@ from tests.factories import *
 from socialq.desk.bulk_import import import_file
 from socialq.store.media_files import MediaFiles
 from socialq.store import views
+
+
 def test_perf(stores, tmp_path):
-    t=make_tenant(stores); c=make_client(stores,t)
-    for i in range(3): make_account(stores,t,c,handle=f"u{i}@social.example")
-    n=5000
-    body="text,publish_at,timezone,accounts\n"+"".join(f'"Hello number {i} with a link https://example.com/{i}",2027-03-{1+i%28:02d}T{i%24:02d}:{i%60:02d},Europe/Berlin,"mastodon:u0@social.example,u1@social.example,u2@social.example"\n' for i in range(n))
-    now=datetime(2026,12,1,tzinfo=UTC)
-    import cProfile,pstats
-    kw=dict(tenant=t,client=c,data=body.encode(),base_folder=tmp_path,now=now,actor="test")
-    t0=time.time(); r=import_file(stores,MediaFiles(f"file://{tmp_path}/m"),**kw); print("import",time.time()-t0,r.imported,r.targets,r.refused[:3],r.notes[:3])
-    t0=time.time(); r=import_file(stores,MediaFiles(f"file://{tmp_path}/m"),**kw); print("again",time.time()-t0,r.imported,r.already_there)
-    with stores.cell('default').app.transaction(tenant=t) as s:
-        t0=time.time(); l=views.list_targets(s,limit=3); print(l[0]); print(time.time()-t0); p=views.show_post(s,l[0].post_id); print(p)
+    t = make_tenant(stores)
+    c = make_client(stores, t)
+    for i in range(3):
+        make_account(stores, t, c, handle=f"u{i}@social.example")
+    n = 5000
+    body = "text,publish_at,timezone,accounts\n" + "".join(
+        f'"Hello number {i} with a link https://example.com/{i}",2027-03-{1 + i % 28:02d}T{i % 24:02d}:{i % 60:02d},Europe/Berlin,"mastodon:u0@social.example,u1@social.example,u2@social.example"\n'
+        for i in range(n)
+    )
+    now = datetime(2026, 12, 1, tzinfo=UTC)
+    import cProfile, pstats
+
+    kw = dict(tenant=t, client=c, data=body.encode(), base_folder=tmp_path, now=now, actor="test")
+    t0 = time.time()
+    r = import_file(stores, MediaFiles(f"file://{tmp_path}/m"), **kw)
+    print("import", time.time() - t0, r.imported, r.targets, r.refused[:3], r.notes[:3])
+    t0 = time.time()
+    r = import_file(stores, MediaFiles(f"file://{tmp_path}/m"), **kw)
+    print("again", time.time() - t0, r.imported, r.already_there)
+    with stores.cell("default").app.transaction(tenant=t) as s:
+        t0 = time.time()
+        l = views.list_targets(s, limit=3)
+        print(l[0])
+        print(time.time() - t0)
+        p = views.show_post(s, l[0].post_id)
+        print(p)
         print(views.counts(s))
-from socialq.store import sessions as ss
-n=[0]
-orig=ss.Session.all
-def g(self,sql,params=None):
-    if "WITH asked" in sql:
-        n[0]+=1
-        if n[0] in (3,4,5):
-            tail = sql.rindex("SELECT")
-            for name, q, pre in [("same",sql,None),("count",sql[:tail]+"SELECT count(*) FROM moved",None),("off",sql,"SET LOCAL enable_nestloop=off"),("prep",sql,"prep"),("noseq",sql,"SET LOCAL enable_seqscan=off"), ("explain", "EXPLAIN "+sql, None),("explain2", "EXPLAIN "+sql, None)]:
-              with self._connection.transaction(force_rollback=True):
-                if pre and pre!="prep": self._connection.execute(pre)
-                t0=time.time()
-                x=self._connection.execute(q,params,prepare=True if pre=="prep" else None).fetchall()
-                print("   ",name,round(time.time()-t0,3))
-        t0=time.time()
-        r=orig(self,sql,params)
-        t1=time.time()
-        print(n[0], round(t1-t0,3), params["statuses"][0])
-        if n[0] in (3,):
-            import json
-            rr=self._connection.execute("select pid, wait_event from pg_stat_activity where pid<>pg_backend_pid()").fetchall(); print(rr)
-        return r
-    if n[0] in (2,3) and "INSERT INTO cell.post_targets" in sql: 
-        r=orig(self,sql,params)
-        return r
-    return orig(self,sql,params)
-ss.Session.all=g
-_r=ss.Session.run
-def run(self,sql,params=None):
-    t0=time.time(); x=_r(self,sql,params); 
-    if time.time()-t0>0.1: print("run", round(time.time()-t0,3), " ".join(sql.split())[:50])
-    return x
-ss.Session.run=run

@@ -1,0 +1,25 @@
+"""How values are written on pages."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+def instant(moment: datetime | None) -> Markup:
+    """Write an instant in UTC, readable for people and for programs."""
+    if moment is None:
+        return Markup("no time")
+    utc = moment.astimezone(UTC)
+    shown = f"{utc.day} {utc:%b %Y, %H:%M:%S}"
+    return Markup('<time datetime="{}">{}</time>').format(utc.isoformat(timespec="seconds"), shown)
+
+
+def words(name: str) -> str:
+    """Write a status as words: `needs_attention` → `needs attention`."""
+    return name.replace("_", " ")
