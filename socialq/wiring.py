@@ -28,9 +28,12 @@ from socialq.store.central import heartbeats
 from socialq.store.index_store import DISPATCH_CHANNEL, PostgresIndex
 from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.media_files import MediaFiles
+from socialq.store.rate_buckets import RedisBuckets
 from socialq.store.stores import Stores
 from socialq.store.target_store import PostgresTargets
 from socialq.store.window_door import AdvisoryDoor
+from socialq.upkeep.stored_tokens import StoredTokens
+from socialq.upkeep.token_refresh import TokenRefresh
 from socialq.vault import Vault
 
 if TYPE_CHECKING:
@@ -133,12 +136,24 @@ class Wiring:
         return PostgresTargets(self.stores, rules=self.rules)
 
     @cached_property
+    def token_refresh(self) -> TokenRefresh:
+        tokens = StoredTokens(stores=self.stores, vault=self.vault)
+        return TokenRefresh(tokens=tokens, http=self.http, adapter_for=adapter_for)
+
+    @cached_property
+    def buckets(self) -> RedisBuckets:
+        redis_url = self.settings.redis_url.get_secret_value()
+        return RedisBuckets(redis_url, limits_of=lambda platform: adapter_for(platform).rate_limits)
+
+    @cached_property
     def publisher(self) -> Publisher:
         settings = self.settings
         return Publisher(
             targets=self.targets,
             index=self.index,
             credentials=AccountCredentials(self.vault),
+            tokens=self.token_refresh,
+            buckets=self.buckets,
             files=self.files,
             http=self.http,
             adapter_for=adapter_for,

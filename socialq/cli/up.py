@@ -67,7 +67,10 @@ class Interrupted(BaseException):
 
 
 class StopSignals:
-    """SIGINT and SIGTERM as events; the second one is a hurry."""
+    """SIGINT and SIGTERM as events; the second one is a hurry.
+
+    Until `wait` is called the first one raises `Interrupted`.
+    """
 
     def __init__(self) -> None:
         self._stop = threading.Event()

@@ -193,6 +193,10 @@ def _decode(file: BinaryIO, *, name: str, field: str) -> tuple[str, int, int]:
             if width * height > MOST_PIXELS:
                 problem = f"has {width} x {height} pixels, and {MOST_PIXELS:,} are the most"
                 raise refusal(field, name, problem, "make it smaller")
+            # Both are needed: checksums and the end of the file, then whether the pixels decode.
+            image.verify()
+        file.seek(0)
+        with Image.open(file, formats=(image_format,)) as image:
             image.load()
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         # Pillow's own limits, met by the header alone; a warning where warnings are made errors.

@@ -8,7 +8,7 @@ never sent again; nothing here can be reached by a target that is already publis
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, assert_never
 
@@ -62,6 +62,8 @@ class AccountEffect:
     flag: str | None = None
     hold_until: datetime | None = None
     hold_scope: Literal["account", "app", "platform"] = "account"
+    token_is_over: bool = False
+    """The access token does not work any more: the next use refreshes it first."""
     reason: str = ""
 
 
@@ -93,6 +95,8 @@ class Situation:
     parts_after: int
     """How many parts follow this one."""
     now: datetime
+    refresh_may_help: bool = False
+    """The account's token can be refreshed, and was not just refreshed."""
     lag_seconds: float | None
     """After this long a live post is certain to be listed; None where the platform can't be asked."""
 
@@ -110,7 +114,14 @@ def after_failure(situation: Situation, outcome: Failure, rules: Rules) -> Decis
             until = situation.now + timedelta(seconds=outcome.retry_after_seconds)
             effect = AccountEffect(hold_until=until, hold_scope=outcome.scope, reason="our_application")
             decision = _wait(situation, outcome.evidence, until=until, effect=effect, state="ours")
-            return _with_alarm(decision, f"our application is refused: {outcome.evidence.message}")
+            return replace(decision, alarm=f"our application is refused: {outcome.evidence.message}")
+        case AuthLost() if situation.refresh_may_help:
+            # The platform ended the token before its time. A refused request was certainly not accepted.
+            decision = _try_again(
+                situation, Transient(evidence=outcome.evidence, retry_after_seconds=1), rules
+            )
+            effect = AccountEffect(token_is_over=True, reason="")
+            return replace(decision, account=effect, attempt_state="auth_lost")
         case AuthLost():
             move = _resting(situation, S.NEEDS_RECONNECT, "authorisation_ended", outcome.evidence)
             effect = AccountEffect(status="needs_reconnect", reason=outcome.evidence.message)
@@ -293,7 +304,7 @@ def _duplicate(situation: Situation, outcome: Duplicate, rules: Rules) -> Decisi
         move = _resting(situation, S.FAILED, "duplicate_content", outcome.evidence)
         return Decision(move=move, clear_mark=True, attempt_state="duplicate")
     decision = unknown(situation, outcome.evidence, lost_at=situation.now, rules=rules)
-    return Decision(move=decision.move, count_unknown=False, attempt_state="duplicate")
+    return replace(decision, count_unknown=False, attempt_state="duplicate")
 
 
 def _found(situation: Situation, found: Found) -> Decision:
@@ -431,16 +442,6 @@ def _resting(situation: Situation, to: TargetStatus, reason: str, evidence: Evid
 
 def _cancelled() -> Move:
     return Move(to=S.CANCELLED, reason="cancelled", detail="withdrawn by a person before it was sent")
-
-
-def _with_alarm(decision: Decision, alarm: str) -> Decision:
-    return Decision(
-        move=decision.move,
-        clear_mark=decision.clear_mark,
-        account=decision.account,
-        attempt_state=decision.attempt_state,
-        alarm=alarm,
-    )
 
 
 def _publish_by(target: Target) -> datetime:

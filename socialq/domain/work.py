@@ -26,6 +26,9 @@ class AccountRow:
     status: str
     access_token: str = field(repr=False)
     """Encrypted by the vault."""
+    refresh_token: str | None = field(default=None, repr=False)
+    """Encrypted by the vault; None where the platform's tokens are not refreshed."""
+    refreshed_at: datetime | None = None
     provider_app_id: UUID | None = None
     status_reason: str | None = None
     token_expires_at: datetime | None = None

@@ -63,6 +63,8 @@ class LocalStack:
     """The environment as the caller was given it."""
     wanted: Wanted = field(default_factory=Wanted)
     restarts: bool = True
+    keep_data: bool = True
+    """False: the servers' data is deleted at the end."""
     postgres_options: Mapping[str, str] = field(default_factory=dict)
     say: Callable[[str], None] = field(default=lambda _: None)
     """Told of each step, in a few words."""
@@ -106,7 +108,7 @@ class LocalStack:
             self.supervisor.on_change = lambda: None
             self.supervisor.stop(hurry=hurry)
         if self.servers is not None:
-            self.servers.stop()
+            (self.servers.stop if self.keep_data else self.servers.discard)()
             self.servers = None
         if self._lock is not None:
             run_file.remove(self.home)

@@ -114,7 +114,9 @@ def _claimable(work: Work, _policy: GuardPolicy, seq: int) -> Verdict:
 def _account_active(work: Work, policy: GuardPolicy, _seq: int) -> Verdict:
     account = work.account
     expires_at = account.token_expires_at
-    if account.status == "active" and (expires_at is None or expires_at > work.read_at):
+    # A token that can be refreshed is not over: that is asked of the platform after these checks.
+    usable = expires_at is None or expires_at > work.read_at or account.refresh_token is not None
+    if account.status == "active" and usable:
         return None
     if account.status == "disabled":
         return _wait(work, policy, "account_active", "account_disabled", "the account is switched off")

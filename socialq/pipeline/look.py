@@ -18,8 +18,7 @@ from socialq.domain.outcomes import CannotTell, Found
 from socialq.domain.settlement import Decision, after_look, after_published_look
 from socialq.domain.states import NextKind, TargetStatus
 from socialq.pipeline.access import account_access, part_content
-from socialq.pipeline.publish import situation_of
-from socialq.pipeline.settle import follow, hold_what_it_says
+from socialq.pipeline.settle import follow, hold_what_it_says, situation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

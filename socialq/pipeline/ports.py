@@ -7,6 +7,7 @@ a platform.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from socialq.domain.hops import Event, IndexRow, Message, Picked
     from socialq.domain.outcomes import Accepted, Evidence, Found
     from socialq.domain.work import AccountBusy, AccountRow, Claimed, ClaimRequest, Settled, Work
+    from socialq.providers.base import AppCredentials, Refreshed
 
 Decide = Callable[[Target, Sequence[PartState], datetime], Decision]
 """Decides on a target as it stands locked: target, parts, the cell's clock."""
@@ -139,6 +141,68 @@ class Credentials(Protocol):
 
     def token_of(self, tenant_id: UUID, account: AccountRow) -> str:
         """Decrypt the account's access token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountReady:
+    """The account's token can be used now."""
+
+    account: AccountRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountWaits:
+    """The account's token can't be used yet; nothing of the budget is spent."""
+
+    seconds: float
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountLost:
+    """A person must reconnect the account."""
+
+    detail: str
+
+
+AccountCheck = AccountReady | AccountWaits | AccountLost
+
+
+class FreshTokens(Protocol):
+    """Guard 5's network half: a token that is about to end is refreshed first."""
+
+    def ensure(self, work: Work) -> AccountCheck:
+        """Return the account as it can be used now."""
+
+
+class AccountTokens(Protocol):
+    """An account's stored tokens, with the lease of a refresh."""
+
+    def take_lease(
+        self, tenant_id: UUID, account: AccountRow, *, lease: UUID, lease_seconds: float
+    ) -> tuple[AccountRow, AppCredentials, str, datetime] | None:
+        """Take the lease: the account, its application, its refresh token (plain), the cell's clock."""
+
+    def read(self, tenant_id: UUID, account_id: UUID) -> tuple[AccountRow, datetime] | None:
+        """Read the account as it stands, and the cell's clock."""
+
+    def store_pair(
+        self, tenant_id: UUID, account: AccountRow, *, lease: UUID, pair: Refreshed
+    ) -> AccountRow | None:
+        """Store a new pair while the lease is ours; None where it is not."""
+
+    def mark_lost(self, tenant_id: UUID, account: AccountRow, *, lease: UUID, reason: str) -> bool:
+        """Mark the account for reconnection, unless its refresh token has changed meanwhile."""
+
+    def release(self, tenant_id: UUID, account_id: UUID, *, lease: UUID) -> None:
+        """Give the lease back."""
+
+
+class Buckets(Protocol):
+    """Guard 8: our own count of what a platform allows."""
+
+    def wait_seconds(self, work: Work) -> float:
+        """Take one place in every bucket that applies; 0: go ahead, else how long until there is one."""
 
 
 class Files(Protocol):

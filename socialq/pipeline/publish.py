@@ -1,50 +1,38 @@
 """Hop 4, publish: one message, at most one claim, at most one request for each part.
 
 Arrives: a message (tenant, target, seq, kind `publish`). Leaves: a settled target and a finished index row, or
-a repaired index row when the claim is refused. What must stay true: the connection is made before the mark,
-the mark is committed before the request leaves, no request starts later than `mark_to_send_seconds` after its
-mark was asked for, no transaction is open while a platform is awaited, and whatever comes back is recorded.
+a moved target and a repaired index row where a guard or the claim refuses. The guards speak here, those that
+need no network first; the claim and what is sent under it stand in `sending`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, assert_never
 
 import structlog
 
-from socialq.domain import keys
-from socialq.domain.ids import new_token
-from socialq.domain.outcomes import Accepted, Evidence, Prepared, Transient
-from socialq.domain.settlement import (
-    Situation,
-    after_failure,
-    cancelled_before_mark,
-    expired,
-    wait_before_claim,
-)
-from socialq.domain.work import AccountBusy, ClaimRequest
-from socialq.pipeline.access import account_access, part_content
-from socialq.pipeline.guards import GuardPolicy, refusal_of
-from socialq.pipeline.settle import Settler
-from socialq.providers.http import NetworkFailure, read_lost
+from socialq.domain.settlement import wait_before_claim
+from socialq.domain.states import TargetStatus
+from socialq.domain.targets import Move
+from socialq.pipeline.access import account_access
+from socialq.pipeline.guards import GuardPolicy, Refusal, refusal_of
+from socialq.pipeline.ports import AccountLost, AccountReady, AccountWaits
+from socialq.pipeline.sending import Run
 from socialq.vault import VaultError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
-    from uuid import UUID
+    from collections.abc import Callable
 
     from socialq.domain.clock import Clock
     from socialq.domain.hops import Message
-    from socialq.domain.outcomes import PrepareFailure, PublishOutcome
-    from socialq.domain.settlement import Decision, Rules
-    from socialq.domain.targets import PartState, Target
-    from socialq.domain.work import Claimed, Work
-    from socialq.pipeline.ports import Credentials, Files, Index, Targets
-    from socialq.providers.base import AccountAccess, Adapter, Part
-    from socialq.providers.http import Http, Opened
+    from socialq.domain.settlement import Rules
+    from socialq.domain.targets import Target
+    from socialq.domain.work import Work
+    from socialq.pipeline.ports import Buckets, Credentials, Files, FreshTokens, Index, Targets
+    from socialq.providers.base import Adapter
+    from socialq.providers.http import Http
 
 log = structlog.get_logger(__name__)
 
@@ -67,6 +55,8 @@ class Publisher:
     targets: Targets
     index: Index
     credentials: Credentials
+    tokens: FreshTokens
+    buckets: Buckets
     files: Files
     http: Http
     adapter_for: Callable[[str], Adapter]
@@ -86,10 +76,14 @@ class Publisher:
         if refused is not None:
             return refused
         try:
+            checked = self._network_guards(work, message.seq)
+            if isinstance(checked, str):
+                return checked
+            work = checked
             account = account_access(work, self.credentials)
         except VaultError as error:
             return self._credentials_unreadable(work, str(error), message.seq)
-        return _Run(publisher=self, work=work, adapter=adapter, account=account).run()
+        return Run(publisher=self, work=work, adapter=adapter, account=account).run()
 
     def _guarded(self, work: Work, adapter: Adapter, seq: int) -> str | None:
         """Let the guards speak; None: go ahead."""
@@ -101,6 +95,10 @@ class Publisher:
         refusal = refusal_of(work, policy, message_seq=seq)
         if refusal is None:
             return None
+        return self._held_back(work, refusal, seq)
+
+    def _held_back(self, work: Work, refusal: Refusal, seq: int) -> str:
+        """Move a target that a guard refuses, or leave it as it is, and set its index row accordingly."""
         log.info("guard_refused", guard=refusal.guard, reason=refusal.move.reason if refusal.move else None)
         settled = None
         if refusal.move is not None:
@@ -111,18 +109,50 @@ class Publisher:
             self.repair(work.target, message_seq=seq)
         return refusal.guard
 
+    def _network_guards(self, work: Work, seq: int) -> Work | str:
+        """Guards 5 and 8 where they need a network: a token that is about to end, and the rate buckets."""
+        checked = self.tokens.ensure(work)
+        match checked:
+            case AccountReady(account=account):
+                work = replace(work, account=account)
+            case AccountLost(detail=detail):
+                move = Move(to=TargetStatus.NEEDS_RECONNECT, reason="account_needs_reconnect", detail=detail)
+                return self._held_back(work, Refusal(guard="account_active", move=move), seq)
+            case AccountWaits(seconds=seconds, detail=detail):
+                return self._waits(
+                    work, seq, guard="account_active", reason="token_refresh", detail=detail, seconds=seconds
+                )
+            case _:
+                assert_never(checked)
+        seconds = self.buckets.wait_seconds(work)
+        if seconds > 0:
+            return self._waits(
+                work,
+                seq,
+                guard="rate_allows",
+                reason="rate_bucket",
+                detail="our own count of what the platform allows is used up",
+                seconds=seconds,
+            )
+        return work
+
+    def _waits(self, work: Work, seq: int, *, guard: str, reason: str, detail: str, seconds: float) -> str:
+        until = work.read_at + timedelta(seconds=seconds)
+        move = wait_before_claim(work.target, reason=reason, detail=detail, until=until)
+        return self._held_back(work, Refusal(guard=guard, move=move), seq)
+
     def _credentials_unreadable(self, work: Work, problem: str, seq: int) -> str:
         """A token that does not decrypt is our fault, not the customer's: wait, and tell the operator."""
-        until = work.read_at + timedelta(seconds=self.limits.guard_wait_seconds)
-        detail = "the stored token of the account can't be read; the operator has been told"
-        move = wait_before_claim(work.target, reason="credentials_unreadable", detail=detail, until=until)
         self.index.alarm(key=f"vault:{work.account.id}", message=problem, tenant_id=work.target.tenant_id)
-        settled = self.targets.move(work.target, move, actor="vault")
-        if settled is not None:
-            self.index.finish(settled)
-        else:
-            self.repair(work.target, message_seq=seq)
-        return "credentials_unreadable"
+        detail = "the stored token of the account can't be read; the operator has been told"
+        return self._waits(
+            work,
+            seq,
+            guard="account_active",
+            reason="credentials_unreadable",
+            detail=detail,
+            seconds=self.limits.guard_wait_seconds,
+        )
 
     def repair(self, target: Target, *, message_seq: int) -> None:
         """Set the index from the cell: gone work is done, newer work is pending, work in flight is asked later."""
@@ -139,249 +169,3 @@ class Publisher:
             self.repair(fresh.target, message_seq=work.target.seq)
             return "lost_race"
         return why
-
-
-@dataclass(slots=True, kw_only=True)
-class _Run:
-    """One claim, from before it to its settle."""
-
-    publisher: Publisher
-    work: Work
-    adapter: Adapter
-    account: AccountAccess
-    token: UUID = field(default_factory=new_token)
-    attempt_no: int = 0
-    results: dict[int, dict[str, Any]] = field(default_factory=dict)
-
-    def run(self) -> str:
-        """Claim and send every part that is not live yet."""
-        part_state = self.work.next_part
-        if part_state is None:
-            return self._nothing_left()
-        part = self._part(part_state.part_no, self._key_instant())
-        if self.adapter.prepare_steps(self.account, part, self._prepared(part.number)):
-            claimed = self._claim(part.number, mark=False)
-            return claimed if isinstance(claimed, str) else self._send_rest(part.number)
-        return self._claim_and_send(part)
-
-    def _nothing_left(self) -> str:
-        log.error("nothing_left_to_send", target=str(self.work.target.id))
-        self.publisher.repair(self.work.target, message_seq=self.work.target.seq)
-        return "nothing_left"
-
-    def _claim_and_send(self, part: Part) -> str:
-        """Where nothing is left to prepare the claim is the mark: connect, claim, send."""
-        opened = self._connect(part)
-        if isinstance(opened, NetworkFailure):
-            claimed = self._claim(part.number, mark=False)
-            return (
-                claimed
-                if isinstance(claimed, str)
-                else self._settle(part.number, read_lost(opened, platform=self.adapter.platform))
-            )
-        try:
-            asked_at = self.publisher.clock.monotonic()
-            claimed = self._claim(part.number, mark=True)
-            if isinstance(claimed, str):
-                return claimed
-            outcome = self._send(opened, part, asked_at=asked_at)
-        finally:
-            opened.close()
-        return self._after(part, outcome)
-
-    def _send_rest(self, part_no: int) -> str:
-        """Prepare, connect, mark and send one part of a claim that is ours, then the ones after it."""
-        part = self._part(part_no, self._key_instant())
-        failure = self._prepare(part)
-        if failure is not None:
-            return failure
-        opened = self._connect(part)
-        if isinstance(opened, NetworkFailure):
-            return self._settle(part.number, read_lost(opened, platform=self.adapter.platform))
-        try:
-            asked_at = self.publisher.clock.monotonic()
-            marked = self.publisher.targets.mark(
-                tenant_id=self.work.target.tenant_id,
-                target_id=self.work.target.id,
-                token=self.token,
-                part_no=part.number,
-                lease_seconds=self.publisher.limits.lease_seconds,
-            )
-            if marked is None:
-                return self._mark_refused(part.number)
-            outcome = self._send(opened, part, asked_at=asked_at)
-        finally:
-            opened.close()
-        return self._after(part, outcome)
-
-    def _claim(self, part_no: int, *, mark: bool) -> Claimed | str:
-        work, publisher = self.work, self.publisher
-        claimed = publisher.targets.claim(
-            ClaimRequest(
-                tenant_id=work.target.tenant_id,
-                target_id=work.target.id,
-                version_id=work.target.version_id,
-                seq=work.target.seq,
-                token=self.token,
-                lease_seconds=publisher.limits.lease_seconds,
-                worker=publisher.worker,
-                part_no=part_no,
-                mark=mark,
-                required_scopes=sorted(self.adapter.required_scopes),
-                media_ids=work.media_ids,
-                limited=work.tenant.monthly_limit is not None,
-            )
-        )
-        match claimed:
-            case None:
-                return publisher.refused_claim(work, self.adapter)
-            case AccountBusy(free_at=free_at):
-                publisher.index.repair(
-                    target=work.target,
-                    message_seq=work.target.seq,
-                    not_before=free_at,
-                    waits_for_account=True,
-                )
-                return "account_busy"
-            case _:
-                self.attempt_no = claimed.attempt_no
-                structlog.contextvars.bind_contextvars(attempt=claimed.attempt_no)
-                return claimed
-
-    def _prepare(self, part: Part) -> str | None:
-        """Run the steps that are left, storing each result; a word when the claim ends here."""
-        while steps := self.adapter.prepare_steps(self.account, part, self._prepared(part.number)):
-            result = steps[0].run(self.publisher.http)
-            if not isinstance(result, Prepared):
-                return self._settle(part.number, result)
-            named = {steps[0].name: result.result}
-            self.results.setdefault(part.number, {}).update(named)
-            kept = self.publisher.targets.store_prepared(
-                tenant_id=self.work.target.tenant_id,
-                target_id=self.work.target.id,
-                token=self.token,
-                part_no=part.number,
-                result=named,
-                lease_seconds=self.publisher.limits.lease_seconds,
-            )
-            if not kept:
-                return "lost_claim"
-        return None
-
-    def _connect(self, part: Part) -> Opened | NetworkFailure:
-        call = self.adapter.publish_call(self.account, part, self._prepared(part.number))
-        return self.publisher.http.open(call, deadline_seconds=self.publisher.limits.publish_deadline_seconds)
-
-    def _send(self, opened: Opened, part: Part, *, asked_at: float) -> PublishOutcome:
-        """Send the one request, unless the mark is too old to be trusted."""
-        waited_seconds = self.publisher.clock.monotonic() - asked_at
-        if waited_seconds > self.publisher.limits.mark_to_send_seconds:
-            evidence = Evidence(
-                code="worker.stalled",
-                message=f"the worker stood still for {waited_seconds:.1f} s; nothing was sent",
-            )
-            return Transient(evidence=evidence, spends_budget=False)
-        answer = opened.send()
-        if isinstance(answer, NetworkFailure):
-            return read_lost(answer, platform=self.adapter.platform)
-        return self.adapter.read_publish(answer, part)
-
-    def _after(self, part: Part, outcome: PublishOutcome) -> str:
-        if not isinstance(outcome, Accepted):
-            return self._settle(part.number, outcome)
-        last = part.number == self.work.parts[-1].part_no
-        return self._settler().accepted(part, outcome, last=last) or self._next_part(part, outcome)
-
-    def _next_part(self, part: Part, outcome: Accepted) -> str:
-        """Go on with a thread under the same claim, with the part that was just accepted as the parent."""
-        self.work = _with_live_part(self.work, part.number, outcome)
-        following = self.work.next_part
-        if following is None:
-            raise AssertionError("a part that is not the last one has one after it")
-        return self._send_rest(following.part_no)
-
-    def _settle(self, part_no: int, outcome: PublishOutcome | PrepareFailure) -> str:
-        if isinstance(outcome, Accepted):
-            raise TypeError("an acceptance is not settled by decision")
-        failure = outcome
-
-        def decide(target: Target, parts: Sequence[PartState], now: datetime) -> Decision:
-            return after_failure(self._situation(target, parts, part_no, now), failure, self.publisher.rules)
-
-        return self._settler().decided(part_no, failure, decide)
-
-    def _mark_refused(self, part_no: int) -> str:
-        """The mark was refused: withdrawn, out of time, or not ours any more."""
-
-        def decide(target: Target, parts: Sequence[PartState], now: datetime) -> Decision:
-            situation = self._situation(target, parts, part_no, now)
-            if target.cancel_requested:
-                return cancelled_before_mark(situation)
-            if target.publish_by is not None and now >= target.publish_by:
-                return expired(situation)
-            evidence = Evidence(code="mark.refused", message="the mark was refused; nothing was sent")
-            return after_failure(
-                situation, Transient(evidence=evidence, spends_budget=True), self.publisher.rules
-            )
-
-        refused = Transient(evidence=Evidence(code="mark.refused", message="nothing was sent"))
-        return self._settler().decided(part_no, refused, decide)
-
-    def _settler(self) -> Settler:
-        return Settler(
-            targets=self.publisher.targets,
-            index=self.publisher.index,
-            rules=self.publisher.rules,
-            work=self.work,
-            token=self.token,
-            attempt_no=self.attempt_no,
-            lease_seconds=self.publisher.limits.lease_seconds,
-            publication_key=self._publication_key(),
-        )
-
-    def _situation(
-        self, target: Target, parts: Sequence[PartState], part_no: int, now: datetime
-    ) -> Situation:
-        return situation_of(self.adapter, target, parts, part_no, now)
-
-    def _prepared(self, part_no: int) -> Mapping[str, Any]:
-        stored = next(part.prepared for part in self.work.parts if part.part_no == part_no)
-        return {**stored, **self.results.get(part_no, {})}
-
-    def _part(self, part_no: int, key_instant: datetime) -> Part:
-        return part_content(self.work, part_no, key_instant=key_instant, files=self.publisher.files)
-
-    def _key_instant(self) -> datetime:
-        """The publication key's instant: frozen by the first mark, and until then the slot itself."""
-        instant = self.work.target.key_instant or self.work.target.publish_at
-        if instant is None:
-            raise ValueError(f"target {self.work.target.id} was claimed without a time")
-        return instant
-
-    def _publication_key(self) -> str:
-        return keys.publication_key(self.work.target.id, self._key_instant(), self.work.target.version_id)
-
-
-def situation_of(
-    adapter: Adapter, target: Target, parts: Sequence[PartState], part_no: int, now: datetime
-) -> Situation:
-    """Gather what a decision looks at."""
-    finder = adapter.finder
-    return Situation(
-        target=target,
-        part=next(part for part in parts if part.part_no == part_no),
-        any_live=any(part.live for part in parts),
-        parts_after=sum(part.part_no > part_no for part in parts),
-        now=now,
-        lag_seconds=None if finder is None else finder.lag.total_seconds(),
-    )
-
-
-def _with_live_part(work: Work, part_no: int, answer: Accepted) -> Work:
-    parts = tuple(
-        replace(part, remote_id=answer.remote_id, remote_ref=answer.remote_ref, permalink=answer.permalink)
-        if part.part_no == part_no
-        else part
-        for part in work.parts
-    )
-    return replace(work, parts=parts)

@@ -8,6 +8,7 @@ before anything else is done, and an answer that comes after its claim was lost 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -23,6 +24,7 @@ from socialq.domain.outcomes import (
     Transient,
     Unknown,
 )
+from socialq.domain.settlement import Situation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +33,13 @@ if TYPE_CHECKING:
 
     from socialq.domain.settlement import AccountEffect, Decision, Failure, Rules
     from socialq.domain.targets import PartState, Target
-    from socialq.domain.work import Settled, Work
+    from socialq.domain.work import AccountRow, Settled, Work
     from socialq.pipeline.ports import Decide, Index, Targets
-    from socialq.providers.base import Part
+    from socialq.providers.base import Adapter, Part
 
 log = structlog.get_logger(__name__)
+
+_JUST_REFRESHED: Final = timedelta(seconds=60)
 
 ATTEMPT_STATES: Final = {
     Transient: "transient",
@@ -147,6 +151,35 @@ class Settler:
 
     def _had_unknown(self) -> bool:
         return any(part.unknown_count > 0 for part in self.work.parts)
+
+
+def situation_of(
+    adapter: Adapter,
+    target: Target,
+    parts: Sequence[PartState],
+    part_no: int,
+    now: datetime,
+    *,
+    account: AccountRow | None = None,
+) -> Situation:
+    """Gather what a decision looks at."""
+    finder = adapter.finder
+    return Situation(
+        target=target,
+        part=next(part for part in parts if part.part_no == part_no),
+        any_live=any(part.live for part in parts),
+        parts_after=sum(part.part_no > part_no for part in parts),
+        now=now,
+        refresh_may_help=account is not None and _refresh_may_help(account, now),
+        lag_seconds=None if finder is None else finder.lag.total_seconds(),
+    )
+
+
+def _refresh_may_help(account: AccountRow, now: datetime) -> bool:
+    """Whether a refused token may just be over before its time: a refresh is possible and was not just made."""
+    if account.refresh_token is None:
+        return False
+    return account.refreshed_at is None or now - account.refreshed_at > _JUST_REFRESHED
 
 
 def follow(index: Index, tenant_id: UUID, settled: Settled) -> None:

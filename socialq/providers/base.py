@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from socialq.domain.outcomes import LookResult, Prepared, PrepareFailure, PublishOutcome
+    from socialq.domain.rates import RateLimit
     from socialq.providers.http import Answer, Call, Http
 
 
@@ -143,6 +144,8 @@ class Adapter(ABC):
     required_scopes: ClassVar[frozenset[str]]
     """Without these the account can't publish (guard 6)."""
     finder: ClassVar[Finder | None]
+    rate_limits: ClassVar[tuple[RateLimit, ...]] = ()
+    """How many publish requests the platform allows; our own buckets keep to it, so that none is wasted."""
     deduplicates: ClassVar[KeyDeduplication | None]
     """The platform's promise at best; `promises_deduplication` says whether this account's server keeps it."""
 
@@ -197,4 +200,5 @@ class Adapter(ABC):
         Only called while the account's refresh lease is held. Platforms whose tokens never expire don't
         override this.
         """
-        raise NotImplementedError(f"{self.platform}'s tokens are not refreshed")
+        del http, base_url, refresh_token, app, now
+        raise LookupError(f"{self.platform}'s tokens are never refreshed")

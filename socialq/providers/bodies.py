@@ -102,7 +102,7 @@ def _pieces(file: UploadFile) -> Iterator[bytes]:
                 yield piece
     except OSError as error:
         raise BodyUnreadable("the file can't be read") from error
-    if False:
+    if left:
         raise BodyUnreadable("the file is shorter than the size that is stored with it")
 
 

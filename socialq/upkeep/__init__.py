@@ -1,0 +1,1 @@
+"""What keeps socialq healthy: refreshing tokens, rotating keys, pruning, checking."""

@@ -50,7 +50,12 @@ CREATE TABLE cell.accounts (
     status_reason    text,
     -- Encrypted by the vault, bound to this row and field.
     access_token     text NOT NULL,
+    refresh_token    text,
     token_expires_at timestamptz,
+    refreshed_at     timestamptz,
+    -- One refresh in flight: whoever holds this may store a new pair.
+    refresh_lease       uuid,
+    refresh_lease_until timestamptz,
     scopes           text[] NOT NULL DEFAULT '{}',
     limits           jsonb NOT NULL DEFAULT '{}',
     -- The platform asked to wait: the claim refuses before this.

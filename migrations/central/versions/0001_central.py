@@ -73,6 +73,22 @@ CREATE INDEX dispatch_index_pending_account ON central.publish_dispatch_index (a
     WHERE status = 'pending';
 """
 
+PROVIDER_APPS = """
+-- OAuth applications that accounts are connected through; without a tenant: everybody's.
+CREATE TABLE central.provider_apps (
+    id            uuid PRIMARY KEY,
+    tenant_id     uuid REFERENCES central.tenants (id),
+    platform      text NOT NULL,
+    name          text NOT NULL,
+    base_url      text NOT NULL,
+    client_id     text NOT NULL,
+    -- Encrypted by the vault; NULL for a public client.
+    client_secret text,
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    UNIQUE NULLS NOT DISTINCT (tenant_id, platform, base_url, client_id)
+);
+"""
+
 HOLDS_AND_HEALTH = """
 CREATE TABLE central.holds (
     scope    text NOT NULL CHECK (scope IN ('account', 'app', 'platform', 'cell', 'tenant')),
@@ -113,5 +129,6 @@ REVOKE INSERT, UPDATE, DELETE ON central.alembic_version FROM socialq_central;
 def upgrade() -> None:
     run(TENANTS)
     run(DISPATCH_INDEX)
+    run(PROVIDER_APPS)
     run(HOLDS_AND_HEALTH)
     run(GRANTS)

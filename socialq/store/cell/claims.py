@@ -43,6 +43,7 @@ WITH claimed AS (
           WHERE f.tenant_id = t.tenant_id AND f.status = 'publishing' AND f.lease_until IS NOT NULL))
       AND p.id = t.post_id AND p.approved_version_id = t.version_id
       AND a.id = t.account_id AND a.status = 'active' AND a.scopes @> %(required_scopes)s
+      AND (a.token_expires_at IS NULL OR a.token_expires_at > clock_timestamp())
       AND (a.hold_until IS NULL OR a.hold_until <= clock_timestamp())
       AND NOT EXISTS (
           SELECT FROM cell.media m WHERE m.id = ANY (%(media_ids)s::uuid[]) AND m.status <> 'ready')

@@ -107,6 +107,7 @@ _ACCOUNT_EFFECT = """
 UPDATE cell.accounts
 SET status = COALESCE(%(status)s, status), status_reason = COALESCE(%(reason)s, status_reason),
     hold_until = GREATEST(hold_until, %(hold_until)s),
+    token_expires_at = CASE WHEN %(token_is_over)s THEN LEAST(token_expires_at, now()) ELSE token_expires_at END,
     flagged_at = CASE WHEN %(flag)s::text IS NOT NULL THEN now() ELSE flagged_at END,
     flag_reason = COALESCE(%(flag)s, flag_reason), updated_at = now()
 WHERE id = %(account_id)s
@@ -211,6 +212,7 @@ def apply(
                 "reason": effect.reason or None,
                 "hold_until": effect.hold_until if effect.hold_scope == "account" else None,
                 "flag": effect.flag,
+                "token_is_over": effect.token_is_over,
             },
         )
     return moved

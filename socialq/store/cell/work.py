@@ -23,7 +23,8 @@ _LOAD = f"""
 SELECT {_TARGET_COLUMNS}, clock_timestamp() AS read_at,
        v.content, v.media_ids, p.approved_version_id,
        a.id AS a_id, a.platform AS a_platform, a.handle, a.base_url, a.remote_user_id, a.provider_app_id,
-       a.status AS a_status, a.status_reason, a.access_token, a.token_expires_at, a.scopes, a.limits, a.hold_until,
+       a.status AS a_status, a.status_reason, a.access_token, a.refresh_token, a.refreshed_at,
+       a.token_expires_at, a.scopes, a.limits, a.hold_until,
        s.status AS s_status, s.suspended_at, s.stopped_at, s.stop_reason, s.monthly_limit,
        CASE WHEN s.monthly_limit IS NOT NULL THEN (
            SELECT count(*) FROM cell.publications u
@@ -75,6 +76,8 @@ def work_of(row: Row) -> Work:
             status=row["a_status"],
             status_reason=row["status_reason"],
             access_token=row["access_token"],
+            refresh_token=row["refresh_token"],
+            refreshed_at=row["refreshed_at"],
             token_expires_at=row["token_expires_at"],
             scopes=frozenset(row["scopes"]),
             limits=row["limits"],

@@ -118,9 +118,8 @@ def test_a_cancel_that_is_under_way_stops_the_mark_that_waits_for_it(world: Worl
 def test_a_late_acceptance_that_is_under_way_stops_the_mark_that_waits_for_it(world: World):
     """An acceptance of an earlier attempt arrives while a later one wants to mark: nothing is sent again."""
     target = world.post()
-    earlier = world.claim(target)
-    world.end_lease(target)
-    world.sweep().sweep()
+    earlier = world.claim(target, mark=True)
+    world.taken_for_absent(target)
     later = world.claim(target)
     with world.owner() as connection:
         # The late acceptance has the target's row and waits for its sighting's place.
@@ -136,15 +135,14 @@ def test_a_late_acceptance_that_is_under_way_stops_the_mark_that_waits_for_it(wo
         connection.rollback()
         assert accepting.join().status == "published"
         assert marking.join() is None
-    assert world.part(target)["marked_at"] is None
+    assert world.part(target)["marked_attempt"] == 1
 
 
 def test_a_late_acceptance_that_is_under_way_stops_the_claim_that_waits_for_it(world: World):
     """The same for a claim that is the mark, of a thread, whose target the evidence does not publish yet."""
     target = world.post(texts=["a", "b"])
-    earlier = world.claim(target)
-    world.end_lease(target)
-    world.sweep().sweep()
+    earlier = world.claim(target, mark=True)
+    world.taken_for_absent(target)
     request = world.request(target, mark=True)
     with world.owner() as connection:
         connection.execute(
@@ -159,7 +157,7 @@ def test_a_late_acceptance_that_is_under_way_stops_the_claim_that_waits_for_it(w
         connection.rollback()
         accepting.join()
         assert claiming.join() is None
-    assert world.part(target)["marked_at"] is None
+    assert world.part(target)["marked_attempt"] == 1
 
 
 def test_two_marks_of_one_claim_count_one_attempt(world: World):
@@ -328,11 +326,4 @@ def test_no_request_starts_long_after_its_mark_was_asked_for(
 
 
 def _resolved(at: datetime) -> Resolved:
-    fields = {"instant_utc": at, "local": at.replace(tzinfo=None), "zone": "UTC"}
-    known = {name for name in Resolved.__dataclass_fields__}
-    from dataclasses import MISSING
-
-    for name, field in Resolved.__dataclass_fields__.items():
-        if name not in fields and field.default is MISSING and field.default_factory is MISSING:
-            fields[name] = None
-    return Resolved(**{name: value for name, value in fields.items() if name in known})
+    return Resolved(instant_utc=at, local=at.replace(tzinfo=None), zone="UTC", zone_source="offset")

@@ -35,7 +35,7 @@ from socialq.pipeline.sweep import CellSweep, QueueSweep
 from socialq.providers.base import Adapter, Finder
 from socialq.providers.http import Call, NetworkFailure
 from socialq.store.index_store import PostgresIndex
-from socialq.store.machine_store import CentralIndex, MachineCell
+from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.target_store import PostgresTargets
 from tests import factories
 
@@ -178,7 +178,7 @@ class World:
         )
         self.targets = PostgresTargets(stores, rules=self.rules, settle_patience_seconds=5.0)
         self.index = PostgresIndex(stores)
-        self.central = CentralIndex(stores, resend_base_seconds=15.0, resend_cap_seconds=600.0)
+        self.central = self.central_index()
         self.machine = MachineCell(stores.cell("default"))
         self.tenant = factories.make_tenant(stores)
         self.client = factories.make_client(stores, self.tenant)
@@ -223,9 +223,11 @@ class World:
     def relay(self, **changes: Any) -> Relay:
         return Relay(**{"outbox": self.machine, "index": self.central, "batch": 500, **changes})
 
+    def central_index(self, **bounds: Any) -> CentralIndex:
+        return CentralIndex(self.stores, bounds=DispatchBounds(**bounds))
+
     def dispatcher(self, **changes: Any) -> Dispatcher:
-        parts: dict[str, Any] = {"due": self.central, "queue": self.queue, "batch": 200, "max_enqueued": 2000}
-        return Dispatcher(**{**parts, **changes})
+        return Dispatcher(**{"due": self.central, "queue": self.queue, "batch": 200, **changes})
 
     def sweep(self, **changes: Any) -> CellSweep:
         parts: dict[str, Any] = {
@@ -335,18 +337,29 @@ class World:
         """Set columns of a target past the trigger; the CHECK constraints hold."""
         assignments = ", ".join(f"{name} = %({name})s" for name in columns)
         with self.owner() as connection:
-            connection.execute("SET LOCAL session_replication_role = replica")
+            if "status" in columns:
+                connection.execute("ALTER TABLE cell.post_targets DISABLE TRIGGER record_move")
             connection.execute(
                 f"UPDATE cell.post_targets SET {assignments} WHERE id = %(id)s", {"id": target, **columns}
             )
+            if "status" in columns:
+                connection.execute("ALTER TABLE cell.post_targets ENABLE TRIGGER record_move")
 
     def end_lease(self, target: UUID, *, seconds_ago: float = 2.0) -> None:
         self.arrange_target(target, lease_until=datetime.now(UTC) - timedelta(seconds=seconds_ago))
 
+    def taken_for_absent(self, target: UUID) -> None:
+        """The claim is lost, every look found nothing, and the target waits for its one retry."""
+        self.end_lease(target)
+        self.sweep().sweep()
+        for _ in LOOK_DELAYS_SECONDS:
+            self.time_passes(target, 700.0)
+            self.look(target)
+        assert self.status(target) == "retry_scheduled"
+
     def time_passes(self, target: UUID, seconds: float) -> None:
         """Let every instant of a target that counts for its next work lie `seconds` earlier."""
         with self.owner() as connection:
-            connection.execute("SET LOCAL session_replication_role = replica")
             connection.execute(
                 "UPDATE cell.post_targets SET next_at = next_at - %(by)s, lost_at = lost_at - %(by)s,"
                 " lease_until = lease_until - %(by)s WHERE id = %(id)s",

@@ -1,0 +1,183 @@
+"""The report, and its check against the sandbox's ledger.
+
+Arrives: what socialq says of its targets, what the simulated world saw. Leaves: numbers, and every difference
+between the two, a sentence each. What must stay true: pure; nothing is counted that was not seen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from socialq.domain import keys
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
+
+    from socialq.store.view_rows import PartView, TargetView
+
+RESTING: Final = frozenset({"published", "failed"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What both sides say, at one moment."""
+
+    targets: Sequence[TargetView]
+    ledger: Sequence[Mapping[str, Any]]
+    calls: Mapping[str, Mapping[str, int]]
+    requests: Sequence[Mapping[str, Any]]
+    texts: Mapping[UUID, Sequence[str]]
+    """The text of each part, by the post's id."""
+    acceptance_post: UUID
+    acceptance_status: str
+    faulted_accounts: frozenset[str]
+    disturbed: tuple[datetime, datetime] | None
+    """While a worker was dead: what was due then says nothing about lateness."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """The numbers, and what does not agree."""
+
+    numbers: dict[str, Any]
+    differences: list[str] = field(default_factory=list)
+
+
+def report_of(seen: Seen, *, settings: Mapping[str, Any]) -> Report:
+    """Count, and compare socialq's word with the ledger."""
+    statuses = Counter(target.line.status for target in seen.targets)
+    duplicates, lost, differences = _against_ledger(seen)
+    acceptance = _acceptance(seen)
+    numbers = {
+        "targets": len(seen.targets),
+        "published": statuses["published"],
+        "failed": statuses["failed"],
+        "uncertain": sum(_was_unknown(target) for target in seen.targets),
+        "accepted_calls": sum(count["accepted"] for count in seen.calls.values()),
+        "duplicates": duplicates,
+        "lost": lost,
+        "lateness_ms": _lateness(seen),
+        "acceptance": acceptance,
+        "settings": dict(settings),
+    }
+    differences += _unsettled(seen.targets)
+    differences += _acceptance_differences(acceptance)
+    if numbers["accepted_calls"] != len(seen.ledger):
+        differences.append(
+            f"{numbers['accepted_calls']} calls were accepted, and the ledger has {len(seen.ledger)} posts"
+        )
+    return Report(numbers=numbers, differences=differences)
+
+
+def account_name(account: str) -> str:
+    """Return the sandbox's name of an account: `mastodon:name@domain` → `name`."""
+    return account.partition(":")[2].partition("@")[0]
+
+
+def _against_ledger(seen: Seen) -> tuple[int, int, list[str]]:
+    """Compare part by part; returns duplicates, lost parts, and the sentences."""
+    posts = {(row["account"], str(row["id"])): row for row in seen.ledger}
+    owned: Counter[tuple[str, str]] = Counter()
+    differences: list[str] = []
+    lost = 0
+    for target in seen.targets:
+        account = account_name(target.line.account)
+        for part in target.parts:
+            if part.remote_id is None and target.line.status != "published":
+                continue
+            key = (account, str(part.remote_id))
+            owned[key] += 1
+            problem = _part_problem(part, posts.get(key), seen.texts[target.line.post_id])
+            if problem is not None:
+                lost += key not in posts
+                differences.append(f"target {target.line.id} on {account}, part {part.part_no}: {problem}")
+    extra = [row for key, row in posts.items() if key not in owned]
+    differences += [
+        f"the ledger has a post on {row['account']} that no part owns: {row['id']}" for row in extra
+    ]
+    shared = [key for key, count in owned.items() if count > 1 and key in posts]
+    differences += [f"post {post_id} on {account} is claimed by two parts" for account, post_id in shared]
+    return len(extra), lost, differences
+
+
+def _part_problem(part: PartView, row: Mapping[str, Any] | None, texts: Sequence[str]) -> str | None:
+    if part.remote_id is None:
+        return "is said to be published, and has no id"
+    if row is None:
+        return f"is said to be live as {part.remote_id}, and the ledger has no such post"
+    if row["text"] != texts[part.part_no - 1]:
+        return f"is live as {part.remote_id} with another text"
+    return None
+
+
+def _was_unknown(target: TargetView) -> bool:
+    return any(move.to_status == "unknown_outcome" for move in target.history)
+
+
+def _unsettled(targets: Sequence[TargetView]) -> list[str]:
+    return [
+        f"target {target.line.id} on {target.line.account} is {target.line.status}: {target.line.detail}"
+        for target in targets
+        if target.line.status not in RESTING
+    ]
+
+
+def _acceptance(seen: Seen) -> dict[str, Any]:
+    mine = [target for target in seen.targets if target.line.post_id == seen.acceptance_post]
+    statuses = Counter(target.line.status for target in mine)
+    accounts = {account_name(target.line.account) for target in mine}
+    return {
+        "published": statuses["published"],
+        "failed": statuses["failed"],
+        "accepted_calls": sum(seen.calls.get(name, {"accepted": 0})["accepted"] for name in accounts),
+        "post_status": seen.acceptance_status,
+    }
+
+
+def _acceptance_differences(found: Mapping[str, Any]) -> list[str]:
+    expected = {"published": 8, "failed": 2, "accepted_calls": 8, "post_status": "partially_failed"}
+    return [
+        f"acceptance case: {name} is {found[name]}, expected {value}"
+        for name, value in expected.items()
+        if found[name] != value
+    ]
+
+
+def _lateness(seen: Seen) -> dict[str, float | None]:
+    """Percentiles of: first request as the sandbox received it, minus the time it was due."""
+    first: dict[str, datetime] = {}
+    for request in seen.requests:
+        key = request["idempotency_key"]
+        if key is not None and key not in first:
+            first[key] = datetime.fromisoformat(request["received_at"])
+    late_ms = sorted(
+        (first[key] - target.line.publish_at).total_seconds() * 1000
+        for target in seen.targets
+        if target.line.publish_at is not None and not _excused(target, seen)
+        for key in [_first_key(target, target.line.publish_at)]
+        if key in first
+    )
+    return {"p50": _percentile(late_ms, 50), "p99": _percentile(late_ms, 99)}
+
+
+def _first_key(target: TargetView, publish_at: datetime) -> str:
+    return keys.part_key(keys.publication_key(target.line.id, publish_at, target.version_id), 1)
+
+
+def _excused(target: TargetView, seen: Seen) -> bool:
+    if account_name(target.line.account) in seen.faulted_accounts:
+        return True
+    due = target.line.publish_at
+    return seen.disturbed is not None and due is not None and seen.disturbed[0] <= due <= seen.disturbed[1]
+
+
+def _percentile(ordered: Sequence[float], percent: int) -> float | None:
+    """Nearest rank: a value that was measured."""
+    if not ordered:
+        return None
+    rank = -(-len(ordered) * percent // 100)
+    return round(ordered[max(rank, 1) - 1], 1)

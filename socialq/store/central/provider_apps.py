@@ -1,0 +1,75 @@
+"""`provider_apps`: the OAuth applications that accounts are connected through. Secrets are encrypted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from socialq.store.sessions import Database, Row, Session
+
+_COLUMNS = "id, tenant_id, platform, name, base_url, client_id, client_secret, created_at"
+
+_INSERT = f"""
+INSERT INTO central.provider_apps (id, tenant_id, platform, name, base_url, client_id, client_secret)
+VALUES (%(id)s, %(tenant_id)s, %(platform)s, %(name)s, %(base_url)s, %(client_id)s, %(client_secret)s)
+ON CONFLICT (tenant_id, platform, base_url, client_id) DO NOTHING
+RETURNING {_COLUMNS}
+"""
+
+_SAME = f"""
+SELECT {_COLUMNS} FROM central.provider_apps
+WHERE tenant_id IS NOT DISTINCT FROM %(tenant_id)s AND platform = %(platform)s
+  AND base_url = %(base_url)s AND client_id = %(client_id)s
+"""
+
+
+def insert(
+    session: Session,
+    *,
+    app_id: UUID,
+    tenant_id: UUID | None,
+    platform: str,
+    name: str,
+    base_url: str,
+    client_id: str,
+    client_secret: str | None,
+) -> Row | None:
+    """Insert an application; None where it is there already."""
+    return session.one(
+        _INSERT,
+        {
+            "id": app_id,
+            "tenant_id": tenant_id,
+            "platform": platform,
+            "name": name,
+            "base_url": base_url,
+            "client_id": client_id,
+            "client_secret": client_secret,
+        },
+    )
+
+
+def find(
+    session: Session, *, tenant_id: UUID | None, platform: str, base_url: str, client_id: str
+) -> Row | None:
+    """Find an application by what names it."""
+    return session.one(
+        _SAME, {"tenant_id": tenant_id, "platform": platform, "base_url": base_url, "client_id": client_id}
+    )
+
+
+def read(database: Database, app_id: UUID) -> Row | None:
+    """Read one application."""
+    rows = database.autocommit(
+        f"SELECT {_COLUMNS} FROM central.provider_apps WHERE id = %(id)s", {"id": app_id}
+    )
+    return rows[0] if rows else None
+
+
+def list_all(session: Session) -> list[Row]:
+    """List applications, those of everybody first."""
+    return session.all(
+        f"SELECT {_COLUMNS} FROM central.provider_apps ORDER BY tenant_id NULLS FIRST, platform, name"
+    )

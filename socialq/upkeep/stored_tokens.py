@@ -1,0 +1,135 @@
+"""Accounts' stored tokens: opens and seals them with the vault. Implements `socialq.pipeline.ports.AccountTokens`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from socialq.domain.work import AccountRow
+from socialq.providers.base import AppCredentials
+from socialq.store.cell import account_tokens
+from socialq.store.central import provider_apps
+from socialq.store.patience import with_patience
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from uuid import UUID
+
+    from socialq.providers.base import Refreshed
+    from socialq.store.sessions import Row, Statement
+    from socialq.store.stores import Stores
+    from socialq.vault import Vault
+
+_MINIMUM_INTERVAL_SECONDS: Final = 60.0
+_PATIENCE_SECONDS: Final = 30.0
+_ACTOR: Final = "token_refresh"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTokens:
+    """Reads and writes encrypted tokens, each step one short transaction."""
+
+    stores: Stores
+    vault: Vault
+
+    def take_lease(
+        self, tenant_id: UUID, account: AccountRow, *, lease: UUID, lease_seconds: float
+    ) -> tuple[AccountRow, AppCredentials, str, datetime] | None:
+        """Take the lease of a refresh, unless another one runs, has run, or has just run."""
+        rows = self._run(
+            tenant_id,
+            account_tokens.take_lease(
+                account_id=account.id,
+                lease=lease,
+                seen=account.access_token,
+                lease_seconds=lease_seconds,
+                interval_seconds=_MINIMUM_INTERVAL_SECONDS,
+            ),
+        )
+        if not rows:
+            return None
+        leased, read_at = _account_of(rows[0])
+        refresh_token = self._open(tenant_id, leased.id, "refresh_token", str(rows[0]["refresh_token"]))
+        return leased, self._app_of(leased), refresh_token, read_at
+
+    def read(self, tenant_id: UUID, account_id: UUID) -> tuple[AccountRow, datetime] | None:
+        """Read the account as it stands."""
+        rows = self._run(tenant_id, account_tokens.read(account_id))
+        return _account_of(rows[0]) if rows else None
+
+    def store_pair(
+        self, tenant_id: UUID, account: AccountRow, *, lease: UUID, pair: Refreshed
+    ) -> AccountRow | None:
+        """Store a new pair while the lease is ours. Tried again for a while: losing it may end the account."""
+        refresh_token = pair.refresh_token or None
+        statement = account_tokens.store_pair(
+            account_id=account.id,
+            lease=lease,
+            access_token=self._seal(tenant_id, account.id, "access_token", pair.access_token),
+            refresh_token=refresh_token and self._seal(tenant_id, account.id, "refresh_token", refresh_token),
+            expires_at=pair.expires_at,
+            scopes=None if pair.scopes is None else sorted(pair.scopes),
+        )
+        rows = self._patiently(lambda: self._run(tenant_id, statement))
+        if rows:
+            return _account_of(rows[0])[0]
+        return None
+
+    def mark_lost(self, tenant_id: UUID, account: AccountRow, *, lease: UUID, reason: str) -> bool:
+        """Mark the account for reconnection while its refresh token is still the one that was refused."""
+        statement = account_tokens.lost(
+            account_id=account.id, lease=lease, spent=account.refresh_token or "", reason=reason[:500]
+        )
+        return bool(self._run(tenant_id, statement))
+
+    def release(self, tenant_id: UUID, account_id: UUID, *, lease: UUID) -> None:
+        """Give the lease back."""
+        self._run(tenant_id, account_tokens.release(account_id=account_id, lease=lease))
+
+    def _app_of(self, account: AccountRow) -> AppCredentials:
+        row = None
+        if account.provider_app_id is not None:
+            row = provider_apps.read(self.stores.central, account.provider_app_id)
+        if row is None:
+            raise LookupError(
+                f"account {account.id} has no provider app, and its token needs one to be refreshed"
+            )
+        secret = row["client_secret"]
+        return AppCredentials(
+            client_id=row["client_id"],
+            client_secret=""
+            if secret is None
+            else self.vault.decrypt(
+                secret,
+                tenant_id=row["tenant_id"],
+                table="provider_apps",
+                row_id=row["id"],
+                field="client_secret",
+            ),
+        )
+
+    def _seal(self, tenant_id: UUID, account_id: UUID, field: str, plaintext: str) -> str:
+        return self.vault.encrypt(
+            plaintext, tenant_id=tenant_id, table="accounts", row_id=account_id, field=field
+        )
+
+    def _open(self, tenant_id: UUID, account_id: UUID, field: str, value: str) -> str:
+        return self.vault.decrypt(
+            value, tenant_id=tenant_id, table="accounts", row_id=account_id, field=field
+        )
+
+    def _run(self, tenant_id: UUID, statement: Statement) -> list[Row]:
+        [rows] = self.stores.cell_of(tenant_id).app.pipelined(statement, tenant=tenant_id, actor=_ACTOR)
+        return rows
+
+    @staticmethod
+    def _patiently(step: Callable[[], list[Row]]) -> list[Row]:
+        return with_patience(step, seconds=_PATIENCE_SECONDS)
+
+
+def _account_of(row: Row) -> tuple[AccountRow, datetime]:
+    values: dict[str, Any] = dict(row)
+    read_at: datetime = values.pop("read_at")
+    values["scopes"] = frozenset(values["scopes"])
+    return AccountRow(**values), read_at

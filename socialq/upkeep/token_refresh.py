@@ -1,0 +1,126 @@
+"""Refreshes an account's token when it is about to end: one refresh in flight, and the new pair before its use.
+
+Arrives: work whose token ends within five minutes. Leaves: the account with a token that can be used, a wait,
+or an account that must be reconnected. What must stay true: the platform is asked with no transaction open and
+while the lease is held; the new pair is committed before it is used; after a refusal the row is read again
+before the account is given up, since another worker may just have rotated the pair; an empty token in an answer
+never replaces a stored one; never twice within the minimum interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from socialq.domain.ids import new_token
+from socialq.domain.outcomes import AuthLost, Ours, RateLimited
+from socialq.pipeline.ports import AccountLost, AccountReady, AccountWaits
+from socialq.providers.base import Refreshed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from uuid import UUID
+
+    from socialq.domain.outcomes import PrepareFailure
+    from socialq.domain.work import AccountRow, Work
+    from socialq.pipeline.ports import AccountCheck, AccountTokens
+    from socialq.providers.base import Adapter
+    from socialq.providers.http import Http
+
+log = structlog.get_logger(__name__)
+
+_AHEAD: Final = timedelta(minutes=5)
+_LEASE_SECONDS: Final = 90.0
+_ANOTHER_IS_AT_IT_SECONDS: Final = 2.0
+_TRY_AGAIN_SECONDS: Final = 30.0
+_STILL_GOOD: Final = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRefresh:
+    """Keeps tokens usable. Stateless; shared between threads. Implements `socialq.pipeline.ports.FreshTokens`."""
+
+    tokens: AccountTokens
+    http: Http
+    adapter_for: Callable[[str], Adapter]
+
+    def ensure(self, work: Work) -> AccountCheck:
+        """Return the account as it can be used now, after a refresh if its token is about to end."""
+        account = work.account
+        if not _ends_soon(account, work.read_at):
+            return AccountReady(account=account)
+        return self._refresh(work.target.tenant_id, account)
+
+    def _refresh(self, tenant_id: UUID, account: AccountRow) -> AccountCheck:
+        lease = new_token()
+        taken = self.tokens.take_lease(tenant_id, account, lease=lease, lease_seconds=_LEASE_SECONDS)
+        if taken is None:
+            return self._as_another_left_it(tenant_id, account)
+        leased, app, refresh_token, now = taken
+        result = self.adapter_for(account.platform).refresh(
+            self.http, base_url=leased.base_url, refresh_token=refresh_token, app=app, now=now
+        )
+        match result:
+            case Refreshed():
+                return self._keep(tenant_id, leased, lease, result)
+            case AuthLost():
+                return self._refused(tenant_id, leased, lease, result)
+            case _:
+                return self._failed(tenant_id, leased, lease, result, now)
+
+    def _as_another_left_it(self, tenant_id: UUID, account: AccountRow) -> AccountCheck:
+        """Another refresh runs or has run: use what it left, or what still works, or wait for it."""
+        current = self.tokens.read(tenant_id, account.id)
+        if current is None:
+            return AccountLost(detail="the account is gone")
+        fresh, now = current
+        if fresh.status != "active":
+            return AccountLost(
+                detail=fresh.status_reason or "the account's authorisation ended; reconnect it"
+            )
+        if fresh.token_expires_at is None or fresh.token_expires_at > now + _STILL_GOOD:
+            return AccountReady(account=fresh)
+        return AccountWaits(
+            seconds=_ANOTHER_IS_AT_IT_SECONDS, detail="the account's token is being refreshed"
+        )
+
+    def _keep(self, tenant_id: UUID, account: AccountRow, lease: UUID, pair: Refreshed) -> AccountCheck:
+        if not pair.access_token:
+            raise ValueError(f"the adapter of {account.platform} returned an empty token as refreshed")
+        stored = self.tokens.store_pair(tenant_id, account, lease=lease, pair=pair)
+        if stored is None:
+            log.warning("refresh_lease_lost", account=str(account.id))
+            return self._as_another_left_it(tenant_id, account)
+        log.info("token_refreshed", account=str(account.id), expires_at=str(pair.expires_at))
+        return AccountReady(account=stored)
+
+    def _refused(self, tenant_id: UUID, account: AccountRow, lease: UUID, refusal: AuthLost) -> AccountCheck:
+        """The refresh token is spent, unless the row has another one by now."""
+        reason = (
+            refusal.evidence.message or "the platform refused to refresh the account's token; reconnect it"
+        )
+        if self.tokens.mark_lost(tenant_id, account, lease=lease, reason=reason):
+            log.warning("account_needs_reconnect", account=str(account.id))
+            return AccountLost(detail=reason)
+        return self._as_another_left_it(tenant_id, account)
+
+    def _failed(
+        self, tenant_id: UUID, account: AccountRow, lease: UUID, failure: PrepareFailure, now: datetime
+    ) -> AccountCheck:
+        self.tokens.release(tenant_id, account.id, lease=lease)
+        if account.token_expires_at is not None and account.token_expires_at > now + _STILL_GOOD:
+            return AccountReady(account=account)
+        seconds = _TRY_AGAIN_SECONDS
+        if isinstance(failure, RateLimited | Ours):
+            seconds = max(seconds, failure.retry_after_seconds)
+        detail = f"the account's token could not be refreshed: {failure.evidence.message}"
+        return AccountWaits(seconds=seconds, detail=detail)
+
+
+def _ends_soon(account: AccountRow, now: datetime) -> bool:
+    ends_at = account.token_expires_at
+    return account.refresh_token is not None and ends_at is not None and ends_at <= now + _AHEAD
