@@ -49,7 +49,7 @@ def command(*, workers: int, sandbox: bool, flower: bool, no_web: bool) -> None:
             try:
                 stack.start()
                 stack.supervisor.on_death = _tell_death
-                _tell(stack)
+                _tell(stack, ready=stack.wait_ready())
                 told.wait()
                 out.print(
                     "stopping: what is under way is finished first (Ctrl-C again: at once) …", style="dim"
@@ -115,7 +115,7 @@ def _need_flower() -> None:
         )
 
 
-def _tell(stack: LocalStack) -> None:
+def _tell(stack: LocalStack, *, ready: bool) -> None:
     lines = [
         ("web", stack.web_url),
         ("sandbox", stack.sandbox_url),
@@ -125,7 +125,10 @@ def _tell(stack: LocalStack) -> None:
     for label, where in lines:
         if where:
             click.echo(f"{label:<14}{where}")
-    click.echo("socialq is running. Ctrl-C stops it.")
+    if ready:
+        click.echo("socialq is running. Ctrl-C stops it.")
+    else:
+        click.echo("socialq is starting; some workers do not answer yet: see the logs. Ctrl-C stops it.")
 
 
 def _tell_death(child: Child) -> None:

@@ -13,13 +13,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from socialq.domain.outcomes import (
-    Absent,
     AuthLost,
-    CannotTell,
     Duplicate,
     Evidence,
     Found,
-    LookResult,
     Ours,
     PermissionLost,
     RateLimited,
@@ -32,7 +29,7 @@ from socialq.domain.states import NextKind, TargetStatus
 from socialq.domain.targets import Move, PartState, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 S = TargetStatus
 
@@ -146,7 +143,7 @@ def unknown(situation: Situation, evidence: Evidence, *, lost_at: datetime, rule
 
     Nothing is sent again until absence is proven. Where nobody can look, a person decides.
     """
-    detail = _sentence(evidence)
+    detail = sentence_of(evidence)
     if situation.lag_seconds is None:
         move = Move(to=S.NEEDS_ATTENTION, reason="outcome_unknown", detail=detail)
         return Decision(move=move, count_unknown=True, attempt_state="unknown")
@@ -171,7 +168,7 @@ def after_lease_end(situation: Situation, rules: Rules) -> Decision:
     lease_until = situation.target.lease_until
     if lease_until is None:
         raise ValueError("a target without a lease has none that could end")
-    if situation.part.unresolved and situation.part.marked_attempt == situation.target.attempt_count:
+    if situation.part.unresolved:
         evidence = Evidence(
             code="worker.lost", message="the worker stopped before it could record the answer"
         )
@@ -180,56 +177,30 @@ def after_lease_end(situation: Situation, rules: Rules) -> Decision:
     return _try_again(situation, Transient(evidence=evidence), rules)
 
 
-def after_look(situation: Situation, result: LookResult, rules: Rules) -> Decision:
-    """Decide for a target of unknown outcome that was looked for."""
-    match result:
-        case Found():
-            return _found(situation, result)
-        case Absent():
-            return _absent(situation, rules)
-        case CannotTell():
-            return _look_failed(situation, result, rules)
-        case _:
-            assert_never(result)
-
-
-def after_published_look(situation: Situation, result: LookResult, rules: Rules) -> Decision:
-    """Decide for a published target that was looked for once more after an earlier unknown outcome.
-
-    It stays published whatever comes. A post that is found now is a second one, since ids that a part owns are
-    left out of the look: the store records the sighting, and that raises the duplicate alarm.
-    """
-    target = situation.target
-    looks_failed = target.looks_failed + 1
-    if isinstance(result, CannotTell) and looks_failed < rules.failed_looks_allowed:
-        wait_seconds = min(rules.retry.cap_seconds, rules.look_delays_seconds[0] * 2.0**looks_failed)
-        at = situation.now + timedelta(seconds=wait_seconds)
-        move = _stay_published(target, at=at, looks_failed=looks_failed)
-    else:
-        move = _stay_published(target, at=None, looks_failed=0)
-    return Decision(move=move, attempt_state="accepted")
-
-
 def expired(situation: Situation) -> Decision:
     """Decide for a target that is past `publish_by` and has nothing in flight."""
     detail = "its publish-by time passed before it could be sent"
     if situation.any_live:
         detail = "its publish-by time passed before the rest of the thread could be sent"
     if situation.target.cancel_requested and not situation.any_live:
-        return Decision(move=_cancelled(), attempt_state="cancelled")
+        return Decision(move=withdrawn(any_live=False), attempt_state="cancelled")
     return Decision(move=Move(to=S.FAILED, reason="expired", detail=detail), attempt_state="expired")
 
 
 def cancelled_before_mark(situation: Situation) -> Decision:
     """Decide for a claim whose mark was refused because a person withdrew the target."""
-    if situation.any_live:
-        move = Move(
+    return Decision(move=withdrawn(any_live=situation.any_live), attempt_state="cancelled")
+
+
+def withdrawn(*, any_live: bool) -> Move:
+    """Move a target that a person withdrew: cancelled, or failed midway where a part of it is live."""
+    if any_live:
+        return Move(
             to=S.FAILED,
             reason="cancelled_midway",
             detail="withdrawn after a part of the thread was live; the rest was not sent",
         )
-        return Decision(move=move, attempt_state="cancelled")
-    return Decision(move=_cancelled(), attempt_state="cancelled")
+    return Move(to=S.CANCELLED, reason="cancelled", detail="withdrawn by a person before it was sent")
 
 
 def wait_before_claim(target: Target, *, reason: str, detail: str, until: datetime) -> Move:
@@ -237,20 +208,6 @@ def wait_before_claim(target: Target, *, reason: str, detail: str, until: dateti
     if target.publish_by is not None and until >= target.publish_by:
         return Move(to=S.FAILED, reason=reason, detail=f"{detail}; that outlasts its publish-by time")
     return Move(to=S.RETRY_SCHEDULED, reason=reason, detail=detail, next_kind=NextKind.PUBLISH, next_at=until)
-
-
-def published(
-    *, now: datetime, retried_after_unknown: bool, accepted_at: datetime | None, rules: Rules
-) -> Move:
-    """Move a target whose parts are all live. After an earlier unknown it is looked for once more, later."""
-    again = now + timedelta(seconds=rules.look_again_seconds) if retried_after_unknown else None
-    return Move(
-        to=S.PUBLISHED,
-        next_kind=None if again is None else NextKind.LOOK,
-        next_at=again,
-        changes={"published_at": accepted_at or now},
-        event="target.published",
-    )
 
 
 def _try_again(situation: Situation, outcome: Transient, rules: Rules) -> Decision:
@@ -263,11 +220,11 @@ def _try_again(situation: Situation, outcome: Transient, rules: Rules) -> Decisi
         rules.retry,
         now=situation.now,
         tries_spent=tries_spent,
-        publish_by=_publish_by(target),
+        publish_by=publish_by_of(target),
         random=rules.random,
         retry_after_seconds=outcome.retry_after_seconds,
     )
-    detail = _sentence(outcome.evidence)
+    detail = sentence_of(outcome.evidence)
     if at is None:
         used_up = tries_spent >= rules.retry.budget
         move = Move(
@@ -294,7 +251,7 @@ def _wait(
     if situation.target.cancel_requested:
         decision = cancelled_before_mark(situation)
         return Decision(move=decision.move, clear_mark=True, account=effect, attempt_state="cancelled")
-    move = wait_before_claim(situation.target, reason=state, detail=_sentence(evidence), until=until)
+    move = wait_before_claim(situation.target, reason=state, detail=sentence_of(evidence), until=until)
     return Decision(move=move, clear_mark=True, account=effect, attempt_state=state)
 
 
@@ -304,152 +261,22 @@ def _duplicate(situation: Situation, outcome: Duplicate, rules: Rules) -> Decisi
         move = _resting(situation, S.FAILED, "duplicate_content", outcome.evidence)
         return Decision(move=move, clear_mark=True, attempt_state="duplicate")
     decision = unknown(situation, outcome.evidence, lost_at=situation.now, rules=rules)
-    return replace(decision, count_unknown=False, attempt_state="duplicate")
-
-
-def _found(situation: Situation, found: Found) -> Decision:
-    if situation.parts_after == 0:
-        move = Move(
-            to=S.PUBLISHED,
-            reason="found",
-            detail="its answer was lost; it was found on the platform",
-            changes={"published_at": found.created_at or situation.now},
-            event="target.published",
-        )
-        return Decision(move=move, found=found, attempt_state="found")
-    if situation.target.cancel_requested:
-        move = Move(
-            to=S.FAILED,
-            reason="cancelled_midway",
-            detail="withdrawn after a part of the thread was live; the rest was not sent",
-        )
-        # The table has unknown_outcome → failed for exactly this: live in part, and nothing more to send.
-        return Decision(move=move, found=found, attempt_state="found")
-    move = Move(
-        to=S.RETRY_SCHEDULED,
-        reason="found",
-        detail="its last part was found on the platform; the next one follows",
-        next_kind=NextKind.PUBLISH,
-        next_at=situation.now,
-    )
-    return Decision(move=move, found=found, attempt_state="found")
-
-
-def _absent(situation: Situation, rules: Rules) -> Decision:
-    target = situation.target
-    looks_done = target.looks_done + 1
-    next_look = _next_look(situation, looks_done, rules)
-    if next_look is not None:
-        move = _keep_looking(target, at=next_look, looks_done=looks_done, looks_failed=0)
-        return Decision(move=move, attempt_state="unknown")
-    if situation.part.unknown_count >= 2:
-        move = Move(
-            to=S.NEEDS_ATTENTION,
-            reason="unknown_twice",
-            detail="its answer was lost twice and it was not found either time: look at the account, then decide",
-        )
-        return Decision(move=move, attempt_state="absent")
-    if target.cancel_requested:
-        return Decision(move=cancelled_before_mark(situation).move, clear_mark=True, attempt_state="absent")
-    if situation.now >= _publish_by(target):
-        return Decision(move=expired(situation).move, clear_mark=True, attempt_state="absent")
-    move = Move(
-        to=S.RETRY_SCHEDULED,
-        reason="proven_absent",
-        detail="its answer was lost; every look found that it is not live, so it is sent once more",
-        next_kind=NextKind.PUBLISH,
-        next_at=situation.now,
-        changes={"looks_done": looks_done},
-    )
-    return Decision(move=move, clear_mark=True, attempt_state="absent")
-
-
-def _next_look(situation: Situation, looks_done: int, rules: Rules) -> datetime | None:
-    """Return when to look again, or None when absence is proven.
-
-    It takes every scheduled look, and the last one only counts once the platform's lag has passed: before
-    that a live post may not be listed yet.
-    """
-    lost_at = situation.target.lost_at or situation.now
-    if looks_done < len(rules.look_delays_seconds):
-        return max(lost_at + timedelta(seconds=rules.look_delays_seconds[looks_done]), situation.now)
-    listed_by = lost_at + timedelta(seconds=situation.lag_seconds or 0.0)
-    return listed_by if situation.now < listed_by else None
-
-
-def _look_failed(situation: Situation, result: CannotTell, rules: Rules) -> Decision:
-    target = situation.target
-    looks_failed = target.looks_failed + 1
-    evidence = result.failure.evidence
-    if isinstance(result.failure, AuthLost | PermissionLost) or looks_failed >= rules.failed_looks_allowed:
-        move = Move(
-            to=S.NEEDS_ATTENTION,
-            reason="cannot_look",
-            detail=f"whether it is live can't be looked up: {_sentence(evidence)}",
-        )
-        effect = None
-        if isinstance(result.failure, AuthLost):
-            effect = AccountEffect(status="needs_reconnect", reason=evidence.message)
-        return Decision(move=move, account=effect, attempt_state="unknown")
-    wait_seconds = min(rules.retry.cap_seconds, rules.look_delays_seconds[0] * 2.0 ** (looks_failed - 1))
-    if isinstance(result.failure, RateLimited | Ours):
-        wait_seconds = max(wait_seconds, result.failure.retry_after_seconds)
-    at = situation.now + timedelta(seconds=wait_seconds)
-    move = _keep_looking(
-        target, at=at, looks_done=target.looks_done, looks_failed=looks_failed, holds=target.holds_account
-    )
-    return Decision(move=move, attempt_state="unknown")
-
-
-def _keep_looking(
-    target: Target, *, at: datetime, looks_done: int, looks_failed: int, holds: bool = False
-) -> Move:
-    """Stay unknown. The first finished look frees the account: its other targets need not wait for all looks."""
-    changes: Mapping[str, object] = {
-        "looks_done": looks_done,
-        "looks_failed": looks_failed,
-        "holds_account": holds,
-    }
-    return Move(
-        to=S.UNKNOWN_OUTCOME,
-        reason=target.reason,
-        detail=target.detail,
-        next_kind=NextKind.LOOK,
-        next_at=at,
-        changes=changes,
-        event="target.looked",
-    )
-
-
-def _stay_published(target: Target, *, at: datetime | None, looks_failed: int) -> Move:
-    return Move(
-        to=S.PUBLISHED,
-        reason=target.reason,
-        detail=target.detail,
-        next_kind=None if at is None else NextKind.LOOK,
-        next_at=at,
-        changes={"looks_failed": looks_failed},
-        event="target.looked",
-    )
+    return replace(decision, attempt_state="duplicate")
 
 
 def _resting(situation: Situation, to: TargetStatus, reason: str, evidence: Evidence) -> Move:
-    detail = _sentence(evidence)
+    detail = sentence_of(evidence)
     if situation.any_live:
         detail = f"{detail}; the parts before it are live"
     return Move(to=to, reason=reason, detail=detail)
 
 
-def _cancelled() -> Move:
-    return Move(to=S.CANCELLED, reason="cancelled", detail="withdrawn by a person before it was sent")
-
-
-def _publish_by(target: Target) -> datetime:
+def publish_by_of(target: Target) -> datetime:
     if target.publish_by is None:
         raise ValueError(f"target {target.id} is {target.status} without a publish-by time")
     return target.publish_by
 
 
-def _sentence(evidence: Evidence) -> str:
+def sentence_of(evidence: Evidence) -> str:
     status = f" (HTTP {evidence.http_status})" if evidence.http_status else ""
     return f"{evidence.message or evidence.code or 'no reason was given'}{status}"

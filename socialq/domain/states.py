@@ -80,6 +80,7 @@ TRANSITIONS: Final[dict[TargetStatus, frozenset[TargetStatus]]] = {
             S.FAILED,
             S.NEEDS_RECONNECT,
             S.UNKNOWN_OUTCOME,
+            S.NEEDS_ATTENTION,
             S.CANCELLED,
         }
     ),

@@ -116,6 +116,15 @@ class Claimed:
     lease_until: datetime
     key_instant: datetime | None
     """The publication key's instant, once a mark has frozen it."""
+    marked: bool
+    """The part is marked: its request may leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartKept:
+    """A part is recorded as live, under a claim that is still ours."""
+
+    alarm: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

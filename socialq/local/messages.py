@@ -54,6 +54,10 @@ class Sender:
         active = self._app.control.inspect(timeout=timeout_seconds).active() or {}
         return sum(task["name"] == _PUBLISH for tasks in active.values() for task in tasks)
 
+    def answering(self, *, most: int, timeout_seconds: float = 1.0) -> int:
+        """Count the workers that answer a ping; returns as soon as `most` have."""
+        return len(self._app.control.ping(timeout=timeout_seconds, limit=most))
+
     def close(self) -> None:
         """Close the connections."""
         self._app.close()

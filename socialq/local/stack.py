@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from socialq.local import run_file, services
 from socialq.local.dev_keys import development_settings
 from socialq.local.messages import Sender
-from socialq.local.process import LocalServersUnavailable, process_runs, try_lock, wait_until
+from socialq.local.process import LocalServersUnavailable, log_tail, process_runs, try_lock, wait_until
 from socialq.local.run_as import own_like
 from socialq.local.servers import LocalServers, free_port
 from socialq.local.supervise import Supervisor, end_group
@@ -133,6 +133,15 @@ class LocalStack:
                 )
             case "web" | "flower" | "sandbox":
                 raise ValueError(f"there is one {role} at most")
+
+    def wait_ready(self, *, seconds: float = 30.0) -> bool:
+        """Wait until every worker answers; False if some did not within `seconds`."""
+        expected = self.wanted.publishing + self.wanted.control
+        sender = Sender(self.settings.redis_url.get_secret_value())
+        try:
+            return wait_until(lambda: sender.answering(most=expected) >= expected, seconds=seconds)
+        finally:
+            sender.close()
 
     def first_ticks(self) -> None:
         """Let the windows begin at once."""

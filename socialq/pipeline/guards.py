@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
-from socialq.domain.settlement import wait_before_claim
+from socialq.domain.settlement import wait_before_claim, withdrawn
 from socialq.domain.states import CLAIMABLE, TargetStatus
 from socialq.domain.targets import Move
 
@@ -101,10 +101,7 @@ def _claimable(work: Work, _policy: GuardPolicy, seq: int) -> Verdict:
     if target.seq != seq or target.status not in CLAIMABLE or any(part.unresolved for part in work.parts):
         return Refusal(guard="claimable", move=None)
     if target.cancel_requested:
-        return Refusal(
-            guard="claimable",
-            move=Move(to=S.CANCELLED, reason="cancelled", detail="withdrawn before it was sent"),
-        )
+        return Refusal(guard="claimable", move=withdrawn(any_live=work.any_live))
     if target.publish_by is not None and work.read_at >= target.publish_by:
         detail = f"its publish-by time, {_minute(target.publish_by)}, passed before it could be sent"
         return Refusal(guard="claimable", move=Move(to=S.FAILED, reason="expired", detail=detail))

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from socialq.domain import keys
+from socialq.domain.finding import after_look, after_published_look, stop_looking
 from socialq.domain.outcomes import CannotTell, Found
-from socialq.domain.settlement import Decision, after_look, after_published_look
 from socialq.domain.states import NextKind, TargetStatus
 from socialq.pipeline.access import account_access, part_content
 from socialq.pipeline.settle import follow, hold_what_it_says, situation_of
 
 if TYPE_CHECKING:
+    from socialq.domain.settlement import Decision
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
@@ -57,6 +58,12 @@ class Looker:
         if work is None:
             return "unknown_target"
         part = self._part_to_find(work, message)
+        if part is None and self._is_due(work, message) and work.target.status is TargetStatus.PUBLISHED:
+            # A look was planned, and by now there is nothing left to look for.
+            settled = self.targets.move(work.target, stop_looking(work.target), actor="look")
+            if settled is not None:
+                follow(self.index, work.target.tenant_id, settled)
+            return "nothing_to_find"
         if part is None or part.first_marked_at is None:
             self.index.repair(target=work.target, message_seq=message.seq, not_before=work.target.lease_until)
             return "obsolete"
@@ -71,12 +78,18 @@ class Looker:
         return settled.status
 
     @staticmethod
-    def _part_to_find(work: Work, message: Message) -> PartState | None:
+    def _is_due(work: Work, message: Message) -> bool:
+        """Whether this message is the present one, and its time has come by the cell's clock."""
+        target = work.target
+        if target.next_kind is not NextKind.LOOK or target.next_at is None:
+            return False
+        return target.seq == message.seq and target.next_at <= work.read_at
+
+    @classmethod
+    def _part_to_find(cls, work: Work, message: Message) -> PartState | None:
         """Return the part to look for; None where the message is old, early, or nothing is to be found."""
         target = work.target
-        if target.seq != message.seq or target.next_kind is not NextKind.LOOK or target.next_at is None:
-            return None
-        if work.read_at < target.next_at:
+        if not cls._is_due(work, message):
             return None
         if target.status is TargetStatus.PUBLISHED:
             return next((part for part in work.parts if part.unknown_count), None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from socialq.domain.hops import Event, IndexRow, Message, Picked
     from socialq.domain.outcomes import Accepted, Evidence, Found
-    from socialq.domain.work import AccountBusy, AccountRow, Claimed, ClaimRequest, Settled, Work
+    from socialq.domain.work import AccountBusy, AccountRow, Claimed, ClaimRequest, PartKept, Settled, Work
     from socialq.providers.base import AppCredentials, Refreshed
 
 Decide = Callable[[Target, Sequence[PartState], datetime], Decision]
@@ -53,16 +53,9 @@ class Targets(Protocol):
         """Keep a prepare step's result and renew the lease; False where the claim is lost."""
 
     def part_accepted(
-        self,
-        *,
-        tenant_id: UUID,
-        target_id: UUID,
-        token: UUID,
-        part_no: int,
-        answer: Accepted,
-        lease_seconds: float,
-    ) -> bool:
-        """Record that a part is live and more follow; False where the claim is lost."""
+        self, *, target: Target, token: UUID, part_no: int, answer: Accepted, lease_seconds: float
+    ) -> PartKept | None:
+        """Record that a part is live and more follow; None where the claim is lost."""
 
     def accepted(
         self,

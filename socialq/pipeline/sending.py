@@ -81,6 +81,8 @@ class Run:
             claimed = self._claim(part.number, mark=True)
             if isinstance(claimed, str):
                 return claimed
+            if not claimed.marked:
+                return self._mark_refused(part.number)
             outcome = self._send(opened, part, asked_at=asked_at)
         finally:
             opened.close()

@@ -72,14 +72,17 @@ class Settler:
         target = self.work.target
         if not last:
             kept = self.targets.part_accepted(
-                tenant_id=target.tenant_id,
-                target_id=target.id,
+                target=target,
                 token=self.token,
                 part_no=part.number,
                 answer=answer,
                 lease_seconds=self.lease_seconds,
             )
-            return None if kept else self._late(part, answer)
+            if kept is None:
+                return self._late(part, answer)
+            if kept.alarm is not None:
+                self.index.alarm(key=f"target:{target.id}", message=kept.alarm, tenant_id=target.tenant_id)
+            return None
         settled = self.targets.accepted(
             work=self.work,
             token=self.token,

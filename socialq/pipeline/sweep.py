@@ -71,7 +71,14 @@ class CellSweep:
             return decide(self._situation(locked, parts, now))
 
         evidence = _EXPIRED if target.lease_token is None else _WORKER_LOST
-        settled = self.overdue.settle(target, on, evidence=evidence)
+        try:
+            settled = self.overdue.settle(target, on, evidence=evidence)
+        except Exception as error:
+            # One target that can't be settled must not keep all others from being swept.
+            log.exception("sweep_failed", target=str(target.id))
+            message = f"target {target.id} can't be swept: {type(error).__name__}"
+            self.index.alarm(key=f"sweep:{target.id}", message=message, tenant_id=target.tenant_id)
+            return False
         if settled is None:
             return False
         log.warning("swept", target=str(target.id), was=target.status, now=settled.status)

@@ -49,15 +49,20 @@ class Accounts:
 
     def create(self, platform: str, name: str, *, display_name: str, scopes: str) -> tuple[Account, str]:
         """The account and its token; both are made only where they don't exist yet."""
+        account = self.ensure(platform, name, display_name=display_name)
         with self._creating:
-            if self.get(platform, name) is None:
-                record = {"type": "account", "platform": platform, "name": name, "display_name": display_name}
-                record |= {"id": self._ids.next(), "created_at": iso_milliseconds(datetime.now(UTC))}
-                self._journal.commit(record, then=lambda: self.apply(record))
             current = self.current_token(platform, name) or self.issue(platform, name, scopes=scopes)
-            account = self.get(platform, name)
-            assert account is not None  # noqa: S101 - committed above
-            return account, current
+        return account, current
+
+    def ensure(self, platform: str, name: str, *, display_name: str) -> Account:
+        """The account without a token, made if it doesn't exist yet."""
+        with self._creating:
+            if (account := self.get(platform, name)) is not None:
+                return account
+            record = {"type": "account", "platform": platform, "name": name, "display_name": display_name}
+            record |= {"id": self._ids.next(), "created_at": iso_milliseconds(datetime.now(UTC))}
+            self._journal.commit(record, then=lambda: self.apply(record))
+            return self._accounts[platform, name]
 
     def issue(self, platform: str, account: str | None, *, scopes: str) -> str:
         """A new token, for an account or, with None, for an app by itself."""

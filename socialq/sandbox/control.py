@@ -10,6 +10,7 @@ from typing import Any
 
 from socialq.sandbox.calls import KEPT_REQUESTS, Entry
 from socialq.sandbox.fault_rules import BadRule, parse_rules
+from socialq.sandbox.granting import OwnTokens
 from socialq.sandbox.messages import Answer, BadRequest, Request, json_answer
 from socialq.sandbox.platform import Platform
 from socialq.sandbox.world import World
@@ -18,7 +19,7 @@ _ACCOUNT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
 class Control:
-    """Answers `/_faults`, `/_ledger`, `/_calls`, `/_requests`, `/_accounts`, `/_settings`, `/_health`."""
+    """Answers `/_faults`, `/_ledger`, `/_calls`, `/_requests`, `/_accounts`, `/_apps`, `/_settings`, `/_health`."""
 
     def __init__(self, world: World, platforms: Mapping[str, Platform]) -> None:
         self._world = world
@@ -35,6 +36,7 @@ class Control:
             ("GET", "/_accounts"): self._show_accounts,
             ("POST", "/_accounts"): self._create_account,
             ("POST", "/_accounts/revoke"): self._revoke_account,
+            ("POST", "/_apps"): self._register_app,
             ("GET", "/_settings"): lambda _: json_answer(self._settings()),
             ("POST", "/_settings"): self._change_settings,
             ("DELETE", "/_settings"): self._reset_settings,
@@ -103,29 +105,51 @@ class Control:
         display_name = request.json.get("display_name", name)
         if not isinstance(display_name, str):
             raise BadRequest("display_name: must be text")
-        scopes = self._platforms[platform].default_scopes
-        self._world.accounts.create(platform, name, display_name=display_name, scopes=scopes)
+        own = self._own_tokens(platform)
+        if own is None:
+            scopes = self._platforms[platform].default_scopes
+            self._world.accounts.create(platform, name, display_name=display_name, scopes=scopes)
+        else:
+            self._world.accounts.ensure(platform, name, display_name=display_name)
+            own.grant(name, request.json)
         return json_answer(self._account(platform, name, request))
 
     def _revoke_account(self, request: Request) -> Answer:
         platform, name = self._named_account(request)
         if self._world.accounts.get(platform, name) is None:
             raise BadRequest(f"account: {name} does not exist on {platform}")
-        revoked = self._world.accounts.revoke(platform, name)
+        own = self._own_tokens(platform)
+        revoked = self._world.accounts.revoke(platform, name) if own is None else own.revoke(name)
         return json_answer({"platform": platform, "account": name, "revoked": revoked})
 
-    def _named_account(self, request: Request) -> tuple[str, str]:
+    def _register_app(self, request: Request) -> Answer:
+        platform = self._named_platform(request)
+        own = self._own_tokens(platform)
+        if own is None:
+            raise BadRequest(f"platform: {platform} has no apps to register here")
+        return json_answer({"platform": platform, **own.register_app(request.json)})
+
+    def _own_tokens(self, platform: str) -> OwnTokens | None:
+        found = self._platforms[platform]
+        return found if isinstance(found, OwnTokens) else None
+
+    def _named_platform(self, request: Request) -> str:
         if not isinstance(request.json, dict):
             raise BadRequest("the body must be a JSON object")
-        platform, name = request.json.get("platform"), request.json.get("account")
+        platform = request.json.get("platform")
         if not isinstance(platform, str) or platform not in self._platforms:
             raise BadRequest(f"platform: must be one of {', '.join(self._platforms)}")
+        return platform
+
+    def _named_account(self, request: Request) -> tuple[str, str]:
+        platform, name = self._named_platform(request), request.json.get("account")
         if not isinstance(name, str) or not _ACCOUNT_NAME.fullmatch(name):
             raise BadRequest("account: must be 1 to 64 letters, digits, dots, dashes or underscores")
         return platform, name
 
     def _account(self, platform: str, name: str, request: Request) -> dict[str, Any]:
         account = self._world.accounts.get(platform, name)
+        own = self._own_tokens(platform)
         return {
             "platform": platform,
             "account": name,
@@ -133,6 +157,7 @@ class Control:
             "access_token": self._world.accounts.current_token(platform, name),
             "base_url": f"{request.base_url}/{platform}",
             "scopes": self._platforms[platform].default_scopes,
+            **(own.credentials(name) if own is not None else {}),
         }
 
     def _settings(self) -> dict[str, dict[str, Any]]:

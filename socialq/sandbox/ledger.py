@@ -57,11 +57,14 @@ class Ledger:
         self._attached: set[tuple[str, str]] = set()
         self.version = 0
 
-    def publish(self, build: Callable[[str], Post]) -> Post:
-        """Give the post an id, make it durable, then let it be seen. Blocks until then."""
+    def publish(self, build: Callable[[str], Post], *, ids: Snowflakes | None = None) -> Post:
+        """Give the post an id, make it durable, then let it be seen. Blocks until then.
+
+        `ids` is for platforms that make ids in a way of their own.
+        """
         # Id and place in the journal are taken together: a listing never grows a lower id later.
         with self._numbering:
-            post = build(self._ids.next())
+            post = build((ids or self._ids).next())
             record = {"type": "post", **asdict(post)}
             ticket = self._journal.append(record, then=lambda: self._add(post))
         self._journal.wait(ticket)

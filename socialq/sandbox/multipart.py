@@ -43,9 +43,14 @@ def read_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
 
 
 def receive_upload(
-    content_type: str, read: Callable[[int], bytes], destination: Path, *, limit_bytes: int
+    content_type: str,
+    read: Callable[[int], bytes],
+    destination: Path,
+    *,
+    limit_bytes: int,
+    part: str = "file",
 ) -> Upload:
-    """Read a form whose `file` part goes to `destination`.
+    """Read a form whose `part` goes to `destination`, whether it is sent as a file or as a plain field.
 
     What is beyond `limit_bytes` is read and dropped, so that the caller, still sending, can be answered.
     """
@@ -55,12 +60,12 @@ def receive_upload(
         for event in _events(content_type, _pieces(read)):
             if isinstance(event, File):
                 name = event.name
-                if name == "file":
+                if name == part:
                     upload.filename = event.filename
             elif isinstance(event, Field):
                 name = event.name
                 upload.fields[name] = ""
-            elif isinstance(event, Data) and name == "file":
+            elif isinstance(event, Data) and name == part:
                 upload.size_bytes += len(event.data)
                 if upload.size_bytes <= limit_bytes:
                     stream.write(event.data)

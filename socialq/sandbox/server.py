@@ -7,6 +7,7 @@ must cost nobody else anything; a hang costs one small stack.
 import contextlib
 import json
 import os
+import resource
 import signal
 import socket
 import threading
@@ -27,6 +28,7 @@ from socialq.sandbox.world import SandboxRefused, World
 BACKLOG = 1024
 THREAD_STACK_BYTES = 512 * 1024
 FINISH_SECONDS = 2.0
+MOST_DESCRIPTORS = 65_536
 
 
 def serve(
@@ -44,6 +46,7 @@ def serve(
     Raises `SandboxRefused` if the port or the data directory can't be had.
     """
     world = World(data_dir)
+    _allow_many_connections()
     try:
         sandbox = Sandbox(world, host=host, port=port, rate_limit=rate_limit)
         with _stopped_by_signals(sandbox):
@@ -172,6 +175,14 @@ def _stopped_by_signals(sandbox: Sandbox) -> Iterator[None]:
     finally:
         for number, handler in earlier.items():
             signal.signal(number, handler)
+
+
+def _allow_many_connections() -> None:
+    """Hung callers pile up in a test of thousands of faults; the usual soft limit is 1,024 descriptors."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _write_whole(path: Path, content: str) -> None:

@@ -6,14 +6,15 @@ again for a while, since losing it would turn a known outcome into an unknown on
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg
 
+from socialq.domain.finding import after_late_acceptance
 from socialq.domain.outcomes import Evidence
-from socialq.domain.settlement import published
 from socialq.domain.states import NextKind, TargetStatus
-from socialq.domain.work import AccountBusy, Claimed, Settled
+from socialq.domain.work import AccountBusy, Claimed, PartKept, Settled
 from socialq.store.cell import claims, post_targets, settlements, target_parts, work
 from socialq.store.patience import with_patience
 
@@ -72,7 +73,7 @@ class PostgresTargets:
             [rows] = app.pipelined(holder, tenant=request.tenant_id)
             return AccountBusy(free_at=rows[0]["free_at"] if rows else None)
         rows = results[-1]
-        return _claimed(rows[0], rows[0]["attempt_count"]) if rows else None
+        return _claimed(rows[0]) if rows else None
 
     def mark(
         self, *, tenant_id: UUID, target_id: UUID, token: UUID, part_no: int, lease_seconds: float
@@ -82,7 +83,7 @@ class PostgresTargets:
             target_id=target_id, token=token, part_no=part_no, lease_seconds=lease_seconds
         )
         [rows] = self._stores.cell_of(tenant_id).app.pipelined(statement, tenant=tenant_id, actor=_WORKER)
-        return _claimed(rows[0], 0) if rows else None
+        return _claimed(rows[0]) if rows else None
 
     def store_prepared(
         self,
@@ -103,22 +104,18 @@ class PostgresTargets:
         return bool(rows)
 
     def part_accepted(
-        self,
-        *,
-        tenant_id: UUID,
-        target_id: UUID,
-        token: UUID,
-        part_no: int,
-        answer: Accepted,
-        lease_seconds: float,
-    ) -> bool:
+        self, *, target: Target, token: UUID, part_no: int, answer: Accepted, lease_seconds: float
+    ) -> PartKept | None:
         """Record a live part."""
         statement = settlements.part_accepted(
-            target_id=target_id, token=token, part_no=part_no, answer=answer, lease_seconds=lease_seconds
+            target_id=target.id, token=token, part_no=part_no, answer=answer, lease_seconds=lease_seconds
         )
-        app = self._stores.cell_of(tenant_id).app
-        [rows] = self._patiently(lambda: app.pipelined(statement, tenant=tenant_id, actor=_WORKER))
-        return bool(rows)
+        app = self._stores.cell_of(target.tenant_id).app
+        [rows] = self._patiently(lambda: app.pipelined(statement, tenant=target.tenant_id, actor=_WORKER))
+        if not rows:
+            return None
+        alarm = None if rows[0]["first_seen"] else self._whose_id(target, part_no, answer.remote_id)
+        return PartKept(alarm=alarm)
 
     def accepted(
         self,
@@ -146,7 +143,7 @@ class PostgresTargets:
         [rows] = self._patiently(lambda: app.pipelined(statement, tenant=target.tenant_id, actor=_WORKER))
         if not rows:
             return None
-        alarm = None if rows[0]["newly_seen"] else self._whose_id(target, part_no, answer.remote_id)
+        alarm = None if rows[0]["first_seen"] else self._whose_id(target, part_no, answer.remote_id)
         kind = rows[0]["next_kind"]
         return Settled(
             target_id=target.id,
@@ -161,7 +158,7 @@ class PostgresTargets:
     def late_acceptance(
         self, *, work: Work, attempt_no: int, part_no: int, answer: Accepted, publication_key: str
     ) -> Settled | None:
-        """Record an acceptance after the claim was lost: sighting, attempt, part; publish what is unpublished."""
+        """Record an acceptance after the claim was lost: sighting, attempt, part; then what follows from it."""
 
         def step(session: Session) -> Settled | None:
             locked = settlements.lock(session, work.target.id)
@@ -178,26 +175,31 @@ class PostgresTargets:
             ours = settlements.see(
                 session, target=target, part_no=part_no, remote_id=answer.remote_id, source="late_answer"
             )
-            if ours:
-                target_parts.accept(
-                    session,
-                    target_id=target.id,
-                    part_no=part_no,
-                    remote_id=answer.remote_id,
-                    permalink=answer.permalink,
-                    remote_ref=answer.remote_ref,
-                    accepted_at=answer.accepted_at,
-                )
             alarm = self._duplicate_alarm(session, target, part_no, ours=ours, remote_id=answer.remote_id)
-            rest_live = all(part.live or part.part_no == part_no for part in parts)
-            if ours and rest_live and target.status is not TargetStatus.PUBLISHED:
-                move = published(now=now, retried_after_unknown=True, accepted_at=now, rules=self._rules)
-                moved = post_targets.apply(session, target, move)
-                if moved is not None:
-                    first = target_parts.full_parts(session, target.id)[0]
-                    settlements.publish(session, target=moved, publication_key=publication_key, first=first)
-                    target = moved
-            return _settled(target, alarm=alarm)
+            if not ours:
+                return _settled(target, alarm=alarm)
+            target_parts.accept(
+                session,
+                target_id=target.id,
+                part_no=part_no,
+                remote_id=answer.remote_id,
+                permalink=answer.permalink,
+                remote_ref=answer.remote_ref,
+                accepted_at=answer.accepted_at,
+            )
+            move = after_late_acceptance(target, parts, part_no, now=now, rules=self._rules)
+            moved = None if move is None else post_targets.apply(session, target, move)
+            if moved is None:
+                return _settled(target, alarm=alarm)
+            if moved.status is TargetStatus.PUBLISHED:
+                # What was sent counts, not what an edit has made of the target since.
+                sent = work.target
+                as_sent = replace(
+                    moved, version_id=sent.version_id, key_instant=sent.key_instant or sent.publish_at
+                )
+                first = target_parts.full_parts(session, target.id)[0]
+                settlements.publish(session, target=as_sent, publication_key=publication_key, first=first)
+            return _settled(moved, alarm=alarm)
 
         return self._in_transaction(work.target.tenant_id, step)
 
@@ -343,8 +345,13 @@ class PostgresTargets:
         return with_patience(step, seconds=self._patience_seconds)
 
 
-def _claimed(row: Mapping[str, Any], attempt_no: int) -> Claimed:
-    return Claimed(attempt_no=attempt_no, lease_until=row["lease_until"], key_instant=row["key_instant"])
+def _claimed(row: Mapping[str, Any]) -> Claimed:
+    return Claimed(
+        attempt_no=row["attempt_count"],
+        lease_until=row["lease_until"],
+        key_instant=row["key_instant"],
+        marked=row["marked"],
+    )
 
 
 def _settled(target: Target, *, alarm: str | None = None) -> Settled:

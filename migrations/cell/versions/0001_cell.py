@@ -339,7 +339,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         'retry_scheduled>cancelled', 'retry_scheduled>draft', 'retry_scheduled>failed',
         'retry_scheduled>needs_reconnect', 'retry_scheduled>published', 'retry_scheduled>publishing',
         'retry_scheduled>retry_scheduled',
-        'publishing>cancelled', 'publishing>failed', 'publishing>needs_reconnect',
+        'publishing>cancelled', 'publishing>failed', 'publishing>needs_attention', 'publishing>needs_reconnect',
         'publishing>published', 'publishing>retry_scheduled', 'publishing>unknown_outcome',
         'unknown_outcome>cancelled', 'unknown_outcome>failed', 'unknown_outcome>needs_attention',
         'unknown_outcome>published', 'unknown_outcome>retry_scheduled', 'needs_attention>cancelled',

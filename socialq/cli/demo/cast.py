@@ -17,6 +17,7 @@ from socialq.domain.calendar_csv import parse
 from socialq.domain.local_time import resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from uuid import UUID
 
     from socialq.cli.demo.world import World
@@ -30,6 +31,8 @@ ACTOR: Final = "demo"
 ACCEPTANCE_ACCOUNTS: Final = tuple(f"acceptance_{number:02d}" for number in range(1, 11))
 KILL_ACCOUNTS: Final = tuple(f"northlight_{number}" for number in range(1, 9))
 
+BEGIN_AFTER_SECONDS: Final = 4.0
+"""From the moment of planning to the first post: the import itself takes a second or two."""
 STEP_SECONDS: Final = 0.6
 """Between two instants of the launch week, which are days or hours apart in the file."""
 KILL_AFTER_SECONDS: Final = 3.0
@@ -57,8 +60,8 @@ class Casting:
         self._data = (examples() / "launch_week.csv").read_bytes()
         self._rows = parse(self._data).rows
 
-    def set_up(self) -> Cast:
-        """Add tenants, clients, accounts; then plan all posts."""
+    def set_up(self, *, wait_ready: Callable[[], object]) -> Cast:
+        """Add tenants, clients, accounts; then, once the workers are ready, plan all posts."""
         launch = tenants.add(self._wiring.stores, name="quillmoss", actor=ACTOR)
         north = tenants.add(self._wiring.stores, name="northlight", actor=ACTOR)
         mill = self._client(launch, "Quillmoss Paper", "Europe/Berlin")
@@ -72,7 +75,8 @@ class Casting:
             accounts = dict(
                 zip([name for *_, name in jobs], pool.map(lambda job: self._connect(*job), jobs), strict=True)
             )
-        begins_at = datetime.now(UTC) + timedelta(seconds=4)
+        wait_ready()
+        begins_at = datetime.now(UTC) + timedelta(seconds=BEGIN_AFTER_SECONDS)
         in_flight = self._post(
             north,
             lights,

@@ -15,11 +15,13 @@ from socialq.domain import keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from uuid import UUID
 
     from socialq.store.view_rows import PartView, TargetView
 
 RESTING: Final = frozenset({"published", "failed"})
+_LOST_IN_FLIGHT: Final = frozenset({"worker.lost", "outcome_unknown"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,10 +156,11 @@ def _lateness(seen: Seen) -> dict[str, float | None]:
         key = request["idempotency_key"]
         if key is not None and key not in first:
             first[key] = datetime.fromisoformat(request["received_at"])
+    hit = seen.faulted_accounts | _hit_accounts(seen.targets)
     late_ms = sorted(
         (first[key] - target.line.publish_at).total_seconds() * 1000
         for target in seen.targets
-        if target.line.publish_at is not None and not _excused(target, seen)
+        if target.line.publish_at is not None and not _excused(target, hit, seen.disturbed)
         for key in [_first_key(target, target.line.publish_at)]
         if key in first
     )
@@ -168,11 +171,19 @@ def _first_key(target: TargetView, publish_at: datetime) -> str:
     return keys.part_key(keys.publication_key(target.line.id, publish_at, target.version_id), 1)
 
 
-def _excused(target: TargetView, seen: Seen) -> bool:
-    if account_name(target.line.account) in seen.faulted_accounts:
-        return True
+def _hit_accounts(targets: Sequence[TargetView]) -> set[str]:
+    """Name the accounts on which something was in flight in the worker that was killed: they had to wait."""
+    return {
+        account_name(target.line.account)
+        for target in targets
+        if any(move.reason in _LOST_IN_FLIGHT for move in target.history)
+    }
+
+
+def _excused(target: TargetView, hit: AbstractSet[str], disturbed: tuple[datetime, datetime] | None) -> bool:
     due = target.line.publish_at
-    return seen.disturbed is not None and due is not None and seen.disturbed[0] <= due <= seen.disturbed[1]
+    in_window = disturbed is not None and due is not None and disturbed[0] <= due <= disturbed[1]
+    return in_window or account_name(target.line.account) in hit
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float | None:

@@ -73,7 +73,7 @@ def _perform(stack: LocalStack, console: Console) -> Report:
     wiring = Wiring(stack.settings)
     try:
         console.print("two agencies plan a launch week …", style="dim")
-        cast = Casting(wiring, world).set_up()
+        cast = Casting(wiring, world).set_up(wait_ready=stack.wait_ready)
         console.print(f"the simulated world: {stack.sandbox_url}/   targets: {stack.web_url}/")
         kill = WorkerKill(stack=stack, cast=cast)
         kill.start()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from socialq.cli.demo.cast import Cast
     from socialq.local.stack import LocalStack
 
-SLOW_MS: Final = 3000
+SLOW_MS: Final = 2500
 _GIVE_UP_SECONDS: Final = 10.0
 _BACK_AFTER_SECONDS: Final = 8.0
 """A killed worker's successor is at work by then, and lost messages were sent again."""
@@ -80,7 +80,7 @@ class WorkerKill:
         while time.monotonic() < give_up_at:
             holders = self._holders()
             ours = {pid: n for pid, n in holders.items() if pid in self._workers()}
-            # Its eight requests take three seconds: any moment amid them will do.
+            # Its eight requests take seconds: any moment amid them will do.
             if sum(holders.values()) >= len(KILL_ACCOUNTS) // 2 and ours:
                 self._kill(max(ours, key=lambda pid: ours[pid]), ours)
                 return

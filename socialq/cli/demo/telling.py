@@ -35,8 +35,10 @@ def tell(report: Report) -> None:
         ),
         (
             "acceptance",
-            f"published on {acceptance['published']} of 10, {acceptance['failed']} failed with retry available,"
-            f" {acceptance['accepted_calls']} calls accepted; post {acceptance['post_status']}",
+            (
+                f"published on {acceptance['published']} of 10, {acceptance['failed']} failed with retry available,"
+                f" {acceptance['accepted_calls']} calls accepted; post {acceptance['post_status']}"
+            ),
         ),
     )
     for name, value in rows:

@@ -176,7 +176,7 @@ def _message(answer: Answer) -> str:
     error = json_object(answer).get("error")
     if isinstance(error, str) and error:
         return redacted(error, secrets=answer.secrets)
-    if False:
+    if 200 <= answer.status < 300:
         # Not the body: it may hold the post's text.
         return f"an answer of {len(answer.body)} bytes without a readable result"
     if 300 <= answer.status < 400:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-TOP_LEVEL_DOMAINS: Final = frozenset(
-    """
+_NAMES: Final = """
 aaa aarp abb abbott abbvie abc able abogado abudhabi ac academy accenture accountant accountants aco actor
 ad ads adult ae aeg aero aetna af afl africa ag agakhan agency ai aig airbus airforce airtel akdn al
 alibaba alipay allfinanz allstate ally alsace alstom am amazon americanexpress americanfamily amex amfam
@@ -93,5 +92,6 @@ vermögensberater vermögensberatung ελ ευ бг бел дети ею кат�
 商店 商标 嘉里 嘉里大酒店 在线 大拿 天主教 娱乐 家電 广东 微博 慈善 我爱你 手机 招聘 政务 政府 新加坡 新闻
 时尚 書籍 机构 淡马锡 游戏 澳門 点看 移动 组织机构 网址 网店 网站 网络 联通 谷歌 购物 通販 集团 電訊盈科
 飞利浦 食品 餐厅 香格里拉 香港 닷넷 닷컴 삼성 한국
-""".split()
-)
+"""
+
+TOP_LEVEL_DOMAINS: Final = frozenset(_NAMES.split())

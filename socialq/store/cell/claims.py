@@ -40,7 +40,7 @@ WITH claimed AS (
           SELECT count(*) FROM cell.publications u
           WHERE u.tenant_id = t.tenant_id AND u.published_at >= date_trunc('month', now(), 'UTC')) + (
           SELECT count(*) FROM cell.post_targets f
-          WHERE f.tenant_id = t.tenant_id AND f.status = 'publishing' AND f.lease_until IS NOT NULL))
+          WHERE f.tenant_id = t.tenant_id AND f.status IN ('publishing', 'unknown_outcome')))
       AND p.id = t.post_id AND p.approved_version_id = t.version_id
       AND a.id = t.account_id AND a.status = 'active' AND a.scopes @> %(required_scopes)s
       AND (a.token_expires_at IS NULL OR a.token_expires_at > clock_timestamp())
@@ -49,10 +49,10 @@ WITH claimed AS (
           SELECT FROM cell.media m WHERE m.id = ANY (%(media_ids)s::uuid[]) AND m.status <> 'ready')
       AND NOT EXISTS (
           SELECT FROM cell.target_parts e
-          WHERE e.target_id = t.id AND e.remote_id IS NULL
-            AND (e.marked_at IS NOT NULL AND NOT e.mark_cleared
-                 OR e.part_no = %(part_no)s AND EXISTS (
-                     SELECT FROM cell.sightings g WHERE g.target_id = t.id AND g.part_no = e.part_no)))
+          WHERE e.target_id = t.id
+            AND (e.remote_id IS NULL AND e.marked_at IS NOT NULL AND NOT e.mark_cleared
+                 OR e.part_no = %(part_no)s AND (e.remote_id IS NOT NULL OR EXISTS (
+                     SELECT FROM cell.sightings g WHERE g.target_id = t.id AND g.part_no = e.part_no))))
     RETURNING t.tenant_id, t.id, t.attempt_count, t.lease_until, t.key_instant, t.next_at, t.publish_at
 ), attempt AS (
     INSERT INTO cell.publishing_attempts (tenant_id, target_id, attempt_no, idempotency_key, token, state, worker,
@@ -69,8 +69,9 @@ WITH claimed AS (
         first_marked_at = COALESCE(tp.first_marked_at, clock_timestamp())
     FROM claimed c
     WHERE %(mark)s AND tp.target_id = c.id AND tp.part_no = %(part_no)s AND tp.remote_id IS NULL
+    RETURNING tp.target_id
 )
-SELECT attempt_count, lease_until, key_instant FROM claimed
+SELECT attempt_count, lease_until, key_instant, EXISTS (SELECT FROM marked) AS marked FROM claimed
 """
 
 _MARK = """
@@ -95,7 +96,7 @@ WITH held AS (
     FROM held h, marked m
     WHERE p.target_id = h.id AND p.attempt_no = h.attempt_count
 )
-SELECT h.key_instant, h.lease_until FROM held h JOIN marked m ON m.target_id = h.id
+SELECT h.key_instant, h.lease_until, h.attempt_count, true AS marked FROM held h JOIN marked m ON m.target_id = h.id
 """
 
 _STORE_PREPARED = """
@@ -114,7 +115,7 @@ _LIMIT_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('monthly:' || %(ten
 
 
 def claim(request: ClaimRequest) -> list[Statement]:
-    """Build the claim's statements; the last one returns attempt_count, lease_until, key_instant, or no row.
+    """Build the claim's statements; the last returns attempt_count, lease_until, key_instant, marked, or no row.
 
     Raises UniqueViolation (on `post_targets_account_held`) when another target holds the account.
     """

@@ -37,7 +37,8 @@ WITH target AS (
     SET remote_id = %(remote_id)s, permalink = %(permalink)s, remote_ref = %(remote_ref)s,
         accepted_at = clock_timestamp(), first_seen_at = clock_timestamp()
     FROM target t
-    WHERE tp.target_id = t.id AND tp.part_no = %(part_no)s
+    WHERE tp.target_id = t.id AND tp.part_no = %(part_no)s AND tp.remote_id IS NULL
+    RETURNING tp.target_id
 ), attempt AS (
     UPDATE cell.publishing_attempts p
     SET state = 'accepted', finished_at = clock_timestamp(), http_status = %(http_status)s, code = %(code)s,
@@ -60,7 +61,9 @@ WITH target AS (
     INSERT INTO cell.outbox_events (tenant_id, target_id, seq, kind)
     SELECT tenant_id, id, seq, 'target.published' FROM target WHERE next_kind IS NOT NULL
 )
-SELECT t.seq, t.next_kind, t.next_at, EXISTS (SELECT FROM sighting) AS newly_seen FROM target t
+SELECT t.seq, t.next_kind, t.next_at,
+       EXISTS (SELECT FROM sighting) AND EXISTS (SELECT FROM part) AS first_seen
+FROM target t
 """
 
 _LOCK = f"""
@@ -79,14 +82,15 @@ WITH held AS (
     SET remote_id = %(remote_id)s, permalink = %(permalink)s, remote_ref = %(remote_ref)s,
         accepted_at = clock_timestamp(), first_seen_at = clock_timestamp()
     FROM held h
-    WHERE tp.target_id = h.id AND tp.part_no = %(part_no)s
+    WHERE tp.target_id = h.id AND tp.part_no = %(part_no)s AND tp.remote_id IS NULL
+    RETURNING tp.target_id
 ), sighting AS (
     INSERT INTO cell.sightings (tenant_id, account_id, remote_id, target_id, part_no, source, first_seen_at)
     SELECT tenant_id, account_id, %(remote_id)s, id, %(part_no)s, 'answer', clock_timestamp() FROM held
     ON CONFLICT (account_id, remote_id) DO NOTHING
     RETURNING remote_id
 )
-SELECT EXISTS (SELECT FROM sighting) AS newly_seen FROM held
+SELECT EXISTS (SELECT FROM sighting) AND EXISTS (SELECT FROM part) AS first_seen FROM held
 """
 
 _END_ATTEMPT = """
@@ -105,7 +109,7 @@ WHERE target_id = %(target_id)s AND attempt_no = %(attempt_no)s AND state = 'in_
 
 _ACCOUNT_EFFECT = """
 UPDATE cell.accounts
-SET status = COALESCE(%(status)s, status), status_reason = COALESCE(%(reason)s, status_reason),
+SET status = COALESCE(%(status)s, status), status_reason = CASE WHEN %(status)s::text IS NOT NULL THEN %(reason)s ELSE status_reason END,
     hold_until = GREATEST(hold_until, %(hold_until)s),
     token_expires_at = CASE WHEN %(token_is_over)s THEN LEAST(token_expires_at, now()) ELSE token_expires_at END,
     flagged_at = CASE WHEN %(flag)s::text IS NOT NULL THEN now() ELSE flagged_at END,
@@ -147,7 +151,7 @@ def accepted(
     publication_key: str,
     look_again_seconds: float | None,
 ) -> Statement:
-    """Build the settle of a last part that is live: returns seq, next work, newly_seen; no row: claim lost."""
+    """Build the settle of a last part that is live: returns seq, next work, first_seen; no row: claim lost."""
     return _ACCEPTED, {
         "target_id": target_id,
         "token": token,
@@ -254,7 +258,7 @@ def sightings_of(session: Session, *, target_id: UUID, part_no: int) -> list[str
 
 
 def publish(session: Session, *, target: Target, publication_key: str, first: PartState) -> None:
-    """Record the publication of a target; the same key twice keeps the first."""
+    """Record the publication of a target as it was sent; the same key twice keeps the first."""
     session.run(
         _PUBLISH,
         {

@@ -29,6 +29,7 @@ from socialq.domain.states import NextKind
 from socialq.domain.work import Claimed, ClaimRequest
 from socialq.pipeline.dispatch import Dispatcher
 from socialq.pipeline.look import Looker
+from socialq.pipeline.ports import AccountReady
 from socialq.pipeline.publish import Publisher, PublishLimits
 from socialq.pipeline.relay import Relay
 from socialq.pipeline.sweep import CellSweep, QueueSweep
@@ -157,6 +158,23 @@ class NoSecrets:
         return account.access_token
 
 
+class NeverEnding:
+    """Tokens that never need a refresh."""
+
+    def ensure(self, work: Work) -> AccountReady:
+        return AccountReady(account=work.account)
+
+
+@dataclass
+class Buckets:
+    """Our own count of what a platform allows: `wait` seconds for everybody."""
+
+    wait: float = 0.0
+
+    def wait_seconds(self, work: Work) -> float:
+        return self.wait
+
+
 class NoFiles:
     def open(self, key: str) -> Any:
         raise AssertionError(f"no file {key} in these tests")
@@ -170,6 +188,7 @@ class World:
         self.url = url
         self.platform = Platform()
         self.queue = Queue()
+        self.buckets = Buckets()
         self.rules = Rules(
             retry=RetryPolicy(budget=5),
             look_delays_seconds=LOOK_DELAYS_SECONDS,
@@ -198,6 +217,8 @@ class World:
             "targets": self.targets,
             "index": self.index,
             "credentials": NoSecrets(),
+            "tokens": NeverEnding(),
+            "buckets": self.buckets,
             "files": NoFiles(),
             "http": self.platform,
             "adapter_for": lambda _platform: self.platform,

@@ -65,7 +65,11 @@ TABLE = [
 ]
 # The table has no way back from ready for an edit; without one an approved text could be edited only by
 # scheduling it first.
-BEYOND_THE_TABLE = [("ready", "draft")]
+BEYOND_THE_TABLE = [
+    ("ready", "draft"),
+    # A lost answer on a platform that can't be asked: nobody can look, so a person decides at once.
+    ("publishing", "needs_attention"),
+]
 
 LEGAL = {
     (source, to)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from socialq.domain.outcomes import Transient, Unknown
+from socialq.providers.bodies import BodyUnreadable, MultipartBody
 from socialq.providers.http import (
     Answer,
     Call,
@@ -344,6 +345,15 @@ def test_an_answer_above_the_limit_is_too_large(stub: Stub, announced: bool) -> 
         assert (failure(result).kind, failure(result).sent) == ("too_large", True)
 
 
+def test_an_answer_announced_above_the_limit_is_not_waited_for(http: Http, stub: Stub) -> None:
+    """The announcement is enough: no gigabytes are read, nor waited for, to refuse them."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 5000000000\r\n\r\n"
+    stub.serve_with(stub.answering(head, then=lambda _: stub.wait_closing(10) and None))
+    begin = time.monotonic()
+    assert failure(publish(http, a_post(stub))).kind == "too_large"
+    assert time.monotonic() - begin < 2
+
+
 def test_a_compressed_answer_is_read_within_the_limit(stub: Stub) -> None:
     """A platform that compresses unasked is understood, and a bomb is too large."""
     http = Http(allow_private_addresses=True, max_answer_bytes=1000)
@@ -420,6 +430,23 @@ def test_a_file_of_another_size_than_stored_is_not_sent_as_if(http: Http, stub: 
     stub.serve_with(stub.answering(response()))
     for result in (http.send(call), publish(http, call)):
         assert failure(result).kind == "body_unreadable"
+
+
+def test_a_file_that_grew_sends_nothing_beyond_what_was_announced() -> None:
+    """Bytes beyond the announced length would be read as another request on the same connection."""
+    file = UploadFile(
+        name="file",
+        filename="a",
+        mime_type="image/png",
+        byte_size=10,
+        open=lambda: io.BytesIO(b"x" * 200_000),
+    )
+    body = MultipartBody(Multipart(file=file))
+    sent = 0
+    with pytest.raises(BodyUnreadable):
+        for piece in body:
+            sent += len(piece)
+    assert sent <= len(body)
 
 
 def test_a_file_that_is_gone_is_a_failure_too(http: Http, stub: Stub, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import requests
 
+from socialq.sandbox.mastodon.rate import RateWindow
 from tests.fixtures_sandbox import MastodonUser, RunningSandbox
 
 
@@ -252,17 +253,28 @@ def test_every_answer_to_a_token_shows_the_rate(alice: MastodonUser) -> None:
 
 
 def test_a_rate_limit_can_be_enforced(start_sandbox: Callable[..., RunningSandbox]) -> None:
-    """--rate-limit 3: the fourth request of an account is refused, another account's is not."""
+    """--rate-limit 3: soon an account is refused, while another's first request is not."""
     running = start_sandbox("--rate-limit", "3")
     alice, bob = (MastodonUser(running.create_account(name)) for name in ("alice", "bob"))
-    answers = [alice.post(f"post {number}") for number in range(4)]
-    if answers[3].status_code == 200:
-        # A window of five minutes began in between; the next three requests fill the new one.
-        answers = [alice.post(f"post {number}") for number in range(4)]
-    assert (answers[-1].status_code, answers[-1].json()) == (429, {"error": "Too many requests"})
-    assert answers[-1].headers["X-RateLimit-Remaining"] == "0"
-    assert answers[-1].headers["X-RateLimit-Limit"] == "3"
+    # Eight, because a new window of five minutes may begin in between.
+    refused = [answer for number in range(8) if (answer := alice.post(f"{number}")).status_code != 200]
+    assert (refused[0].status_code, refused[0].json()) == (429, {"error": "Too many requests"})
+    assert refused[0].headers["X-RateLimit-Remaining"] == "0"
+    assert refused[0].headers["X-RateLimit-Limit"] == "3"
     assert bob.post("x").status_code == 200
+
+
+def test_a_rate_window_counts_and_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly the limit passes within five minutes on the clock, then again as many."""
+    clock = [1_000_000_200.0]
+    monkeypatch.setattr("socialq.sandbox.mastodon.rate.time.time", lambda: clock[0])
+    window = RateWindow(3)
+    assert [window.take("alice") for _ in range(5)] == [True, True, True, False, False]
+    assert window.headers("alice")["X-RateLimit-Reset"] == "2001-09-09T01:55:00.000000Z"
+    clock[0] += 299
+    assert window.take("alice") is ((clock[0] // 300) != (1_000_000_200 // 300))
+    clock[0] = 1_000_000_500.0
+    assert [window.take("alice") for _ in range(4)] == [True, True, True, False]
 
 
 def test_the_instance_tells_its_limits(sandbox: RunningSandbox) -> None:

@@ -94,6 +94,15 @@ def test_a_huge_body_is_refused_in_bounded_memory(connection: socket.socket) -> 
     assert read_until(connection, lambda seen: b"\r\n\r\n" in seen).startswith(b"HTTP/1.1 413")
 
 
+def test_a_caller_that_sends_too_much_can_still_read_the_refusal(connection: socket.socket) -> None:
+    """All 8 MB are taken off the wire, so that the 413 arrives instead of a reset."""
+    connection.sendall(b"POST /_faults HTTP/1.1\r\nHost: h\r\nContent-Length: 8000000\r\n\r\n")
+    connection.sendall(b" " * 8_000_000)
+    received = read_until(connection, lambda _: False)
+    assert received.startswith(b"HTTP/1.1 413")
+    assert b"Connection: close" in received
+
+
 def test_two_hundred_connections_publish_side_by_side(sandbox: RunningSandbox, alice: MastodonUser) -> None:
     """All are accepted, none is lost or doubled, while all connections stay open."""
     port = int(sandbox.url.rpartition(":")[2])
