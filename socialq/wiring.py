@@ -69,9 +69,10 @@ class AccountCredentials:
 class Wiring:
     """Everything a process needs, each built on first use."""
 
-    def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
-        """Build from validated settings."""
+    def __init__(self, settings: Settings, *, clock: Clock | None = None, batching: bool = False) -> None:
+        """Build from validated settings; `batching` is for workers, where many threads settle at once."""
         self.settings = settings
+        self.batching = batching
         self.clock: Clock = clock or SystemClock()
         self.worker = f"{socket.gethostname()}:{getpid()}"
 
@@ -115,7 +116,7 @@ class Wiring:
 
     @cached_property
     def index(self) -> PostgresIndex:
-        return PostgresIndex(self.stores)
+        return PostgresIndex(self.stores, batching=self.batching)
 
     @cached_property
     def central_index(self) -> CentralIndex:

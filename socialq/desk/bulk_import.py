@@ -223,9 +223,7 @@ def _not_there_yet(session: Session, planned: Sequence[PlannedRow]) -> tuple[lis
         rest = row.without(seen)
         seen.update(row.fingerprints)
         if there:
-            notes.append(
-                f"line {row.row.line}: planned already on {', '.join(there)}, not planned there again"
-            )
+            notes.append(f"line {row.row.line}: planned already on {', '.join(there)}, not again there")
         if rest.accounts:
             fresh.append(rest)
     # What is left of a row may be a row that was imported before and has been moved since.

@@ -57,6 +57,8 @@ class Picked:
     """More may be due right now."""
     full: bool
     """There was no room in the queue."""
+    held_back: bool
+    """A bound keeps something that is due from being picked, until messages return."""
     next_in_seconds: float | None
     """Until the next row is ready, by the database's clock; None where there is none."""
 

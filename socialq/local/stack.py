@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
+    from socialq.local.supervise import Child
     from socialq.settings import Settings
 
 SANDBOX_PORT: Final = 8090
@@ -86,16 +87,18 @@ class LocalStack:
         self.home = given.home
         self._take_home()
         try:
+            self._check_ports(given)
             self._end_leftovers()
             self.child_env = _for_children(self.env, home=self.home)
+            self._build_supervisor()
+            sandbox = self._launch_sandbox()
             self._start_servers(given)
             self._settle_keys(given)
             self.settings = load_settings(self.child_env, require=SERVICE)
             if problems := check_connections(self.settings):
                 raise ConfigInvalid(problems)
-            self._build_supervisor()
-            self._start_sandbox()
             self._upgrade()
+            self._await_sandbox(sandbox)
             self._start_services()
         except BaseException:
             self.stop()
@@ -142,6 +145,13 @@ class LocalStack:
             return wait_until(lambda: sender.answering(most=expected) >= expected, seconds=seconds)
         finally:
             sender.close()
+
+    def start_web(self) -> None:
+        """Start the web; `start` does it unless it was not wanted, then it can be had later."""
+        settings = self.settings
+        port = free_port() if self.wanted.any_ports else settings.web_port
+        self.supervisor.start(services.web(host=settings.web_host, port=port))
+        self.web_url = f"http://{settings.web_host}:{port}"
 
     def first_ticks(self) -> None:
         """Let the windows begin at once."""
@@ -219,30 +229,37 @@ class LocalStack:
             env=self.child_env, cwd=self.home, logs=self.home / "logs", restarts=self.restarts
         )
 
-    def _start_sandbox(self) -> None:
+    def _launch_sandbox(self) -> Child | None:
+        """Start the sandbox first: it needs nothing, and gets ready while the servers do."""
         if not self.wanted.sandbox:
-            return
-        self.say("starting the sandbox")
-        folder = self.home / "sandbox"
-        folder.mkdir(exist_ok=True)
-        address_file = folder / "address.json"
+            return None
+        address_file = self._address_file
+        address_file.parent.mkdir(exist_ok=True)
         preferred = 0 if self.wanted.any_ports else SANDBOX_PORT
         # Accounts remember the sandbox's address, so it keeps its port from run to run.
         port = free_port(_port_before(address_file) or preferred)
         address_file.unlink(missing_ok=True)
-        child = self.supervisor.start(
-            services.sandbox(port=port, data=folder / "data", address_file=address_file)
-        )
-        if (
-            not wait_until(lambda: address_file.exists() or not child.alive, seconds=_SANDBOX_START_SECONDS)
-            or not address_file.exists()
-        ):
-            raise LocalServersUnavailable(f"the sandbox did not start; see {child.log_path}")
+        data = address_file.parent / "data"
+        return self.supervisor.start(services.sandbox(port=port, data=data, address_file=address_file))
+
+    def _await_sandbox(self, child: Child | None) -> None:
+        if child is None:
+            return
+        address_file = self._address_file
+        wait_until(lambda: address_file.exists() or not child.alive, seconds=_SANDBOX_START_SECONDS)
+        if not address_file.exists():
+            raise LocalServersUnavailable(
+                f"the sandbox did not start:\n{log_tail(child.log_path)}\n(log: {child.log_path})"
+            )
         self.sandbox_url = str(json.loads(address_file.read_text(encoding="utf-8"))["url"])
         self.child_env["SOCIALQ_SANDBOX_URL"] = self.sandbox_url
         # It is on loopback, which adapters call only when they are told to.
         self.child_env.setdefault("SOCIALQ_ALLOW_PRIVATE_ADDRESSES", "true")
         self.settings = load_settings(self.child_env, require=SERVICE)
+
+    @property
+    def _address_file(self) -> Path:
+        return self.home / "sandbox" / "address.json"
 
     def _upgrade(self) -> None:
         settings = self.settings
@@ -256,36 +273,32 @@ class LocalStack:
     def _start_services(self) -> None:
         self.say("starting the services")
         wanted = self.wanted
-        self._check_ports()
         for number in range(1, wanted.publishing + 1):
             self.supervisor.start(self.service("publishing", number))
         for number in range(1, wanted.control + 1):
             self.supervisor.start(self.service("control", number))
         for number in range(1, wanted.beats + 1):
             self.supervisor.start(self.service("beat", number))
-        self._start_pages()
+        if wanted.web:
+            self.start_web()
+        if wanted.flower:
+            self._start_flower()
         self.first_ticks()
         self.note()
         self.supervisor.on_change = self.note
         self.supervisor.watch()
 
-    def _check_ports(self) -> None:
-        port = self.settings.web_port
+    def _check_ports(self, given: Settings) -> None:
+        port = given.web_port
         if self.wanted.web and not self.wanted.any_ports and free_port(port) != port:
             raise LocalServersUnavailable(
                 f"port {port} is taken by another program. End it, or set SOCIALQ_WEB_PORT to another port."
             )
 
-    def _start_pages(self) -> None:
-        settings, any_ports = self.settings, self.wanted.any_ports
-        if self.wanted.web:
-            port = free_port() if any_ports else settings.web_port
-            self.supervisor.start(services.web(host=settings.web_host, port=port))
-            self.web_url = f"http://{settings.web_host}:{port}"
-        if self.wanted.flower:
-            port = free_port(0 if any_ports else FLOWER_PORT)
-            self.supervisor.start(services.flower(port=port))
-            self.flower_url = f"http://127.0.0.1:{port}"
+    def _start_flower(self) -> None:
+        port = free_port(0 if self.wanted.any_ports else FLOWER_PORT)
+        self.supervisor.start(services.flower(port=port))
+        self.flower_url = f"http://127.0.0.1:{port}"
 
     def _run_content(self) -> dict[str, Any]:
         settings = self.settings

@@ -9,7 +9,7 @@ many or one too few harms nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
+_ROOM_SOON_SECONDS: Final = 0.1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispatcher:
     """Picks what is due and sends its messages. Any number may run at once."""
@@ -35,11 +38,11 @@ class Dispatcher:
     def scan(self) -> float | None:
         """Send what is due; returns seconds until the next row is ready (0: there may be more now), or None."""
         picked = self.due.pick(limit=self.batch)
-        if picked.full:
-            log.warning("queue_full")
-            return None
         if picked.rows and not self._send(picked.rows):
             return None
+        if picked.full or (picked.held_back and not picked.more):
+            # Nobody tells when there is room again, and it is soon.
+            return _ROOM_SOON_SECONDS
         return 0.0 if picked.more else picked.next_in_seconds
 
     def _send(self, rows: Sequence[Mapping[str, Any]]) -> bool:

@@ -21,13 +21,12 @@ from socialq.pipeline.access import account_access, part_content
 from socialq.pipeline.settle import follow, hold_what_it_says, situation_of
 
 if TYPE_CHECKING:
-    from socialq.domain.settlement import Decision
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from socialq.domain.hops import Message
     from socialq.domain.outcomes import LookResult
-    from socialq.domain.settlement import Rules
+    from socialq.domain.settlement import Decision, Rules
     from socialq.domain.targets import PartState, Target
     from socialq.domain.work import Settled, Work
     from socialq.pipeline.ports import Credentials, Files, Index, Targets

@@ -233,6 +233,7 @@ class CentralIndex:
             rows=rows,
             more=bool(rows) and (bool(answer[0]["saturated"]) or len(rows) == limit),
             full=answer[0]["places"] == 0,
+            held_back=bool(answer[0]["held_back"]),
             next_in_seconds=None if seconds is None else float(seconds),
         )
 

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_shutting_down
+from celery.signals import setup_logging, worker_shutdown, worker_shutting_down
 
 from socialq.logs import configure_logging
 from socialq.wiring import Wiring
@@ -30,7 +30,9 @@ def make_app(settings: Settings) -> Celery:
     )
     setup_logging.connect(lambda **_: configure_logging(settings.log_level, settings.log_format), weak=False)
     worker_shutting_down.connect(_stop, weak=False)
-    tasks.register(app, Wiring(settings))
+    wiring = Wiring(settings, batching=True)
+    worker_shutdown.connect(lambda **_: wiring.index.flush(), weak=False)
+    tasks.register(app, wiring)
     return app
 
 

@@ -22,6 +22,7 @@ SHORTENED: Final[dict[str, str]] = {
     "SOCIALQ_MARK_TO_SEND_SECONDS": "0.9",
     "SOCIALQ_CONNECT_TIMEOUT_SECONDS": "2",
     "SOCIALQ_GUARD_WAIT_SECONDS": "2",
+    "SOCIALQ_RESCAN_SECONDS": "1",
     "SOCIALQ_DRAIN_SECONDS": "5",
 }
 """Waits that a real day has time for and half a minute has not. The report names them."""

@@ -30,6 +30,8 @@ PUBLISHING_WORKERS: Final = 2
 _AT_REST_WITHIN_SECONDS: Final = 75.0
 """Twice what it takes; whatever is not at rest by then is a difference."""
 
+_STOP_SECONDS: Final = 1.5
+
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
@@ -44,7 +46,8 @@ def run(*, as_json: bool) -> int:
     console = notes()
     stack = LocalStack(
         env=environment(fresh_home()),
-        wanted=Wanted(publishing=PUBLISHING_WORKERS, sandbox=True, any_ports=True),
+        # The web waits until the workers are up: nobody looks at it before.
+        wanted=Wanted(publishing=PUBLISHING_WORKERS, sandbox=True, web=False, any_ports=True),
         keep_data=False,
         say=lambda step: console.print(f"{step} …", style="dim"),
     )
@@ -54,17 +57,23 @@ def run(*, as_json: bool) -> int:
             try:
                 stack.start()
                 report = _perform(stack, console)
+                _show(report, as_json=as_json)
             finally:
-                stack.stop(hurry=signals.in_a_hurry)
+                # Nothing is under way that would have to be finished, or it was interrupted.
+                patient_until = time.monotonic() + _STOP_SECONDS
+                stack.stop(hurry=lambda: signals.in_a_hurry() or time.monotonic() > patient_until)
     except Interrupted:
         return 130
+    return 1 if report.differences else 0
+
+
+def _show(report: Report, *, as_json: bool) -> None:
     if as_json:
         print_json(report.numbers)
     else:
         tell(report)
     for difference in report.differences:
         click.echo(f"Difference: {difference}", err=True)
-    return 1 if report.differences else 0
 
 
 def _perform(stack: LocalStack, console: Console) -> Report:
@@ -74,6 +83,7 @@ def _perform(stack: LocalStack, console: Console) -> Report:
     try:
         console.print("two agencies plan a launch week …", style="dim")
         cast = Casting(wiring, world).set_up(wait_ready=stack.wait_ready)
+        stack.start_web()
         console.print(f"the simulated world: {stack.sandbox_url}/   targets: {stack.web_url}/")
         kill = WorkerKill(stack=stack, cast=cast)
         kill.start()

@@ -21,14 +21,14 @@ CHARACTERS_PER_LINK: Final = 23
 
 _MOST_LINK_CHARACTERS: Final = 4096
 _MOST_LABEL_CHARACTERS: Final = 63
-_MOST_CHARACTERS_SEARCHED: Final = 5_000
+_MOST_CHARACTERS_SEARCHED: Final = 4_000
 """A longer text is too long whatever links it has; searching it would take time for nothing."""
 
 _LIGHT: Final = ((0, 4351), (8192, 8205), (8208, 8223), (8242, 8247))
 """The code points that weigh 1; all others weigh 2."""
 
 # The regions with a flag (CLDR, as of Emoji 16); two region letters that are none of them count for themselves.
-_FLAGS: Final = frozenset(
+_REGIONS: Final = (
     "AC AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV "
     "BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CP CQ CR CU CV CW CX CY CZ DE DG DJ DK DM DO DZ EA EC EE EG "
     "EH ER ES ET EU FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT "
@@ -36,17 +36,17 @@ _FLAGS: Final = frozenset(
     "LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP "
     "NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL "
     "SM SN SO SR SS ST SV SX SY SZ TA TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM UN US UY UZ VA "
-    "VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW".split(" ")  # fmt: skip
+    "VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW"
 )
+_FLAGS: Final = frozenset(_REGIONS.split())
 _REGION_A: Final = 0x1F1E6
 
 _MODIFIED: Final = r"(?:(?<=\p{Emoji_Modifier_Base}\uFE0F?)\p{Emoji_Modifier})"
 _ONE_EMOJI: Final = rf"(?:[©®]\uFE0F|[\p{{Extended_Pictographic}}--[©®]]\uFE0F?){_MODIFIED}?(?!\uFE0E)"
 # Joined ones are one only if each is meant as a picture: by itself, by a mark, or by the colour of its skin.
-_JOINED_EMOJI: Final = rf"(?:\p{{Emoji_Presentation}}\uFE0F?{_MODIFIED}?|\p{{Extended_Pictographic}}(?:\uFE0F{_MODIFIED}?|{_MODIFIED}))"
-_EMOJI: Final = (
-    r"(?:[©®]\uFE0F|[\p{Extended_Pictographic}--[©®]]\uFE0F?)"
-    r"(?:(?<=\p{Emoji_Modifier_Base}\uFE0F?)\p{Emoji_Modifier})?(?!\uFE0E)"
+_JOINED_EMOJI: Final = (
+    rf"(?:\p{{Emoji_Presentation}}\uFE0F?{_MODIFIED}?"
+    rf"|\p{{Extended_Pictographic}}(?:\uFE0F{_MODIFIED}?|{_MODIFIED}))"
 )
 _EMOJI: Final = regex.compile(
     r"(?P<keycap>[#*0-9]\uFE0F?\u20E3)"

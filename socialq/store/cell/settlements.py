@@ -109,7 +109,8 @@ WHERE target_id = %(target_id)s AND attempt_no = %(attempt_no)s AND state = 'in_
 
 _ACCOUNT_EFFECT = """
 UPDATE cell.accounts
-SET status = COALESCE(%(status)s, status), status_reason = CASE WHEN %(status)s::text IS NOT NULL THEN %(reason)s ELSE status_reason END,
+SET status = COALESCE(%(status)s, status),
+    status_reason = CASE WHEN %(status)s::text IS NOT NULL THEN %(reason)s ELSE status_reason END,
     hold_until = GREATEST(hold_until, %(hold_until)s),
     token_expires_at = CASE WHEN %(token_is_over)s THEN LEAST(token_expires_at, now()) ELSE token_expires_at END,
     flagged_at = CASE WHEN %(flag)s::text IS NOT NULL THEN now() ELSE flagged_at END,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from socialq.domain.work import Settled
     from socialq.store.sessions import Row, Session, Statement
 
 _HELD_UNTIL: Final = """
@@ -126,7 +127,8 @@ WITH RECURSIVE saturated AS MATERIALIZED (
     WHERE i.target_id = l.target_id AND i.lane = l.lane
     RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.ready_at
 )
-SELECT p.*, s.yes AS saturated, r.places
+SELECT p.*, s.yes AS saturated, r.places,
+       (SELECT count(*) FROM first_of_account) > (SELECT count(*) FROM chosen) OR EXISTS (SELECT FROM slow) AS held_back
 FROM saturated s CROSS JOIN room r LEFT JOIN picked p ON true
 """
 
@@ -163,27 +165,31 @@ WHERE i.target_id = s.target_id AND i.lane = s.lane
 RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.sends, i.ready_at
 """
 
-# Finish by compare-and-set on seq, and free whoever waits for the account, in one statement.
+# Finish by compare-and-set on seq, and free whoever waits for the accounts, in one statement for many targets.
 _FINISH = f"""
-WITH finished AS (
+WITH settled AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(rows)s) AS r (
+        target_id uuid, lane text, account_id uuid, new_seq bigint, kind text, due_at timestamptz)
+), finished AS (
     UPDATE central.publish_dispatch_index i
-    SET seq = %(new_seq)s, kind = COALESCE(%(kind)s, i.kind),
-        status = CASE WHEN %(kind)s::text IS NULL THEN 'done' ELSE 'pending' END,
-        due_at = COALESCE(%(due_at)s, i.due_at),
-        ready_at = GREATEST(COALESCE(%(due_at)s, i.due_at), {_HELD_UNTIL.format(row="i")}),
+    SET seq = s.new_seq, kind = COALESCE(s.kind, i.kind),
+        status = CASE WHEN s.kind IS NULL THEN 'done' ELSE 'pending' END,
+        due_at = COALESCE(s.due_at, i.due_at),
+        ready_at = GREATEST(COALESCE(s.due_at, i.due_at), {_HELD_UNTIL.format(row="i")}),
         waits_for_account = false, sends = 0, enqueued_at = NULL, resend_at = NULL, updated_at = now()
-    WHERE i.target_id = %(target_id)s AND i.lane = %(lane)s AND i.seq < %(new_seq)s
-    RETURNING i.target_id
+    FROM settled s
+    WHERE i.target_id = s.target_id AND i.lane = s.lane AND i.seq < s.new_seq
 ), freed AS (
     UPDATE central.publish_dispatch_index i
     SET ready_at = GREATEST(i.due_at, {_HELD_UNTIL.format(row="i")}), waits_for_account = false, updated_at = now()
-    WHERE i.account_id = %(account_id)s AND i.status = 'pending' AND i.waits_for_account
-      AND i.target_id <> %(target_id)s
+    FROM (SELECT DISTINCT account_id FROM settled) s
+    WHERE i.account_id = s.account_id AND i.status = 'pending' AND i.waits_for_account
+      AND NOT EXISTS (SELECT FROM settled o WHERE o.target_id = i.target_id)
     RETURNING i.target_id
 )
-SELECT (SELECT count(*) FROM freed) > 0 OR EXISTS (
-    SELECT FROM central.publish_dispatch_index w
-    WHERE w.account_id = %(account_id)s AND w.status = 'pending' AND w.ready_at <= now()) AS somebody_waits
+SELECT EXISTS (SELECT FROM freed) OR EXISTS (
+    SELECT FROM settled s JOIN central.publish_dispatch_index w ON w.account_id = s.account_id
+    WHERE w.status = 'pending' AND w.ready_at <= now()) AS somebody_waits
 """
 
 # After a refused claim the row is set from the cell as it stands, also at an equal seq.
@@ -233,8 +239,9 @@ def pick(
 ) -> Statement:
     """Build the pick: pending and due rows become enqueued.
 
-    Each row of the answer is what a message needs, with `saturated` (more was due than `scan`) and `places`
-    (room there was in the queue); where nothing was picked there is one row with a NULL target_id.
+    Each row of the answer is what a message needs, with `saturated` (more was due than `scan`), `places` (room
+    there was in the queue) and `held_back` (a bound kept something that is due from being picked); where nothing
+    was picked there is one row with a NULL target_id.
     """
     return _PICK, {
         "limit": limit,
@@ -267,24 +274,21 @@ def resend(session: Session, *, limit: int, base_seconds: float, cap_seconds: fl
     return session.all(_RESEND, {"limit": limit, "base_seconds": base_seconds, "cap_seconds": cap_seconds})
 
 
-def finish(
-    *,
-    target_id: UUID,
-    account_id: UUID,
-    new_seq: int,
-    kind: str | None,
-    due_at: datetime | None,
-    lane: str = "main",
-) -> Statement:
-    """Build the finish of a settled target; returns whether somebody waits for its account."""
-    return _FINISH, {
-        "target_id": target_id,
-        "lane": lane,
-        "account_id": account_id,
-        "new_seq": new_seq,
-        "kind": kind,
-        "due_at": due_at,
-    }
+def finish(settled: Sequence[Settled], *, lane: str = "main") -> Statement:
+    """Build the finish of settled targets; returns whether somebody waits for one of their accounts."""
+    newest = {one.target_id: one for one in sorted(settled, key=lambda one: one.seq)}
+    rows = [
+        {
+            "target_id": str(one.target_id),
+            "lane": lane,
+            "account_id": str(one.account_id),
+            "new_seq": one.seq,
+            "kind": None if one.next_kind is None else one.next_kind.value,
+            "due_at": None if one.next_at is None else one.next_at.isoformat(),
+        }
+        for one in newest.values()
+    ]
+    return _FINISH, {"rows": Jsonb(rows)}
 
 
 def repair(

@@ -40,7 +40,9 @@ class Agency:
     client: UUID
     accounts: list[UUID] = field(default_factory=list)
 
-    def plan(self, *, when: str = "2027-03-02T09:00", texts: tuple[str, ...] = ("Hello",), **kw: Any) -> Composed:
+    def plan(
+        self, *, when: str = "2027-03-02T09:00", texts: tuple[str, ...] = ("Hello",), **kw: Any
+    ) -> Composed:
         """Create, approve and schedule a post on the first account, or on `account_ids`."""
         return plan_post(
             self.stores,
@@ -68,11 +70,21 @@ class Agency:
 
     def everything(self) -> dict[str, int]:
         """How many rows this tenant has in every table that the desk writes posts to."""
-        tables = ("posts", "post_versions", "post_targets", "target_parts", "approvals", "post_schedules", "media")
+        tables = (
+            "posts",
+            "post_versions",
+            "post_targets",
+            "target_parts",
+            "approvals",
+            "post_schedules",
+            "media",
+        )
         return {table: self.count(table) for table in (*tables, "outbox_events", "target_history")}
 
 
-def make_agency(stores: Stores, *, handles: tuple[str, ...] = ("ann@social.example", "bob@social.example")) -> Agency:
+def make_agency(
+    stores: Stores, *, handles: tuple[str, ...] = ("ann@social.example", "bob@social.example")
+) -> Agency:
     tenant = make_tenant(stores)
     client = make_client(stores, tenant)
     accounts = [make_account(stores, tenant, client, handle=handle) for handle in handles]
@@ -120,10 +132,10 @@ def wait_for_waiting_session(stores: Stores) -> None:
     """Return when another session waits for a lock."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        waiting = stores.central.autocommit(
-            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        )
-        if waiting:
+        if stores.central.autocommit(
+            "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
+            " WHERE NOT l.granted AND a.datname = current_database()"
+        ):
             return
         time.sleep(0.01)
     raise AssertionError("no session waits for a lock")

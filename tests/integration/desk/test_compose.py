@@ -45,7 +45,12 @@ def test_a_post_is_written_with_version_targets_and_parts(agency, create):
     assert (post["labels"], post["created_by"], post["approved_version_id"]) == (["launch"], "test", None)
     assert [target.account_id for target in made.targets] == agency.accounts
     assert {agency.target(target.id)["status"] for target in made.targets} == {"draft"}
-    assert [row["part_no"] for row in agency.rows("SELECT part_no FROM cell.target_parts ORDER BY 1")] == [1, 1, 2, 2]
+    assert [row["part_no"] for row in agency.rows("SELECT part_no FROM cell.target_parts ORDER BY 1")] == [
+        1,
+        1,
+        2,
+        2,
+    ]
     assert agency.count("outbox_events") == 0
 
 
@@ -149,7 +154,9 @@ def test_files_of_others_and_too_many_files_are_refused(stores, agency, other_ag
         "there is no such file in the library",
     ]
     mine = [
-        add_media(stores, storage, tenant=agency.tenant, client=agency.client, source=png(colour), actor="test").id
+        add_media(
+            stores, storage, tenant=agency.tenant, client=agency.client, source=png(colour), actor="test"
+        ).id
         for colour in ("red", "green", "blue", "white", "black")
     ]
     with pytest.raises(InputRefused, match="allows 4 files and this post has 5; remove some"):
@@ -173,7 +180,10 @@ def test_an_import_key_is_used_once(agency, create):
 
 def test_a_callers_transaction_that_fails_takes_the_post_along(stores, agency, create):
     """With a session, creating is part of the caller's transaction."""
-    with pytest.raises(RuntimeError), stores.cell_of(agency.tenant).app.transaction(tenant=agency.tenant) as session:
+    with (
+        pytest.raises(RuntimeError),
+        stores.cell_of(agency.tenant).app.transaction(tenant=agency.tenant) as session,
+    ):
         create(session=session)
         raise RuntimeError
     assert agency.count("posts") == 0
@@ -193,7 +203,12 @@ def test_text_is_divided_at_lines_of_three_dashes():
 def test_approving_makes_drafts_ready_and_is_recorded(stores, agency, create):
     """The approval is of one version, with the hash of its content; twice changes nothing."""
     made = create()
-    given = {"tenant": agency.tenant, "post_id": made.post_id, "version_id": made.version_id, "approved_by": "eve"}
+    given = {
+        "tenant": agency.tenant,
+        "post_id": made.post_id,
+        "version_id": made.version_id,
+        "approved_by": "eve",
+    }
     assert {target.status for target in approve(stores, **given)} == {"ready"}
     assert approve(stores, **given) == []
     (approval,) = agency.rows("SELECT * FROM cell.approvals")
@@ -217,18 +232,24 @@ def test_planning_writes_approves_and_schedules_in_one_transaction(agency):
     made = agency.plan(account_ids=agency.accounts, when="2027-03-02T09:00")
     for target in made.targets:
         row = agency.target(target.id)
-        assert (row["status"], row["next_kind"], row["next_at"]) == ("scheduled", "publish", at("2027-03-02T09:00").instant_utc)
+        assert (row["status"], row["next_kind"], row["next_at"]) == (
+            "scheduled",
+            "publish",
+            at("2027-03-02T09:00").instant_utc,
+        )
         assert row["publish_at"] == row["next_at"]
         assert (row["publish_by"] - row["publish_at"]).total_seconds() == 24 * 3600
         assert (row["seq"], target.seq) == (2, 2)
     kinds = agency.rows("SELECT seq, kind FROM cell.outbox_events ORDER BY id")
-    assert [(row["seq"], row["kind"]) for row in kinds] == [(1, "target.approved")] * 2 + [(2, "target.schedule")] * 2
+    assert [(row["seq"], row["kind"]) for row in kinds] == [(1, "target.approved")] * 2 + [
+        (2, "target.schedule")
+    ] * 2
     moves = agency.rows("SELECT from_status, to_status FROM cell.target_history ORDER BY id")
     assert [row["to_status"] for row in moves] == ["draft"] * 2 + ["ready"] * 2 + ["scheduled"] * 2
     schedules = agency.rows("SELECT seq, local_time, time_zone, scheduled_by FROM cell.post_schedules")
-    assert {(row["seq"], str(row["local_time"]), row["time_zone"], row["scheduled_by"]) for row in schedules} == {
-        (2, "2027-03-02 09:00:00", "Europe/Berlin", "test")
-    }
+    assert {
+        (row["seq"], str(row["local_time"]), row["time_zone"], row["scheduled_by"]) for row in schedules
+    } == {(2, "2027-03-02 09:00:00", "Europe/Berlin", "test")}
 
 
 def test_a_time_a_little_past_means_now_and_an_older_one_is_refused(agency):

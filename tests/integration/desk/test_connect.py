@@ -34,11 +34,11 @@ class Platform:
         )
 
     def connect(self, http, *, base_url, token):
-        seen = self.stores.central.autocommit(
-            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            " AND state LIKE 'idle in transaction%'"
+        # A transaction that has done anything holds the lock on its own id; all sessions may see locks.
+        self.open_transactions += self.stores.central.autocommit(
+            "SELECT l.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
+            " WHERE l.locktype = 'virtualxid' AND a.datname = current_database() AND l.pid <> pg_backend_pid()"
         )
-        self.open_transactions += seen
         return self.answer
 
 
@@ -144,7 +144,10 @@ def test_an_account_of_another_client_is_refused(stores, agency, connect):
 @pytest.mark.parametrize(
     ("failure", "said"),
     [
-        (AuthLost(evidence=Evidence(message="revoked")), r"token: is not accepted by social.example \(revoked\)"),
+        (
+            AuthLost(evidence=Evidence(message="revoked")),
+            r"token: is not accepted by social.example \(revoked\)",
+        ),
         (PermissionLost(evidence=Evidence()), "may not read its own account"),
         (Rejected(evidence=Evidence(message="not Mastodon")), "gives no usable answer"),
         (RateLimited(evidence=Evidence(), retry_after_seconds=30), "try again in 30 seconds"),
@@ -160,7 +163,9 @@ def test_what_the_platform_refuses_is_told_and_nothing_is_stored(stores, agency,
     assert _stored(agency) == []
 
 
-@pytest.mark.parametrize("token", ["", "  \n", "two words", "line\nbreak", "schlüssel", "x" * 8193, "tab\tbed"])
+@pytest.mark.parametrize(
+    "token", ["", "  \n", "two words", "line\nbreak", "schlüssel", "x" * 8193, "tab\tbed"]
+)
 def test_a_token_that_no_header_can_carry_is_refused_without_showing_it(stores, agency, connect, token):
     """It is refused before the platform is asked."""
     with pytest.raises(InputRefused, match="^token") as refused:
@@ -176,7 +181,9 @@ def test_a_token_without_the_scopes_for_publishing_is_refused(stores, agency, co
     assert _stored(agency) == []
 
 
-@pytest.mark.parametrize("base_url", ["http://127.0.0.1:8080", "ftp://x.example", "", "https://a:b@x.example"])
+@pytest.mark.parametrize(
+    "base_url", ["http://127.0.0.1:8080", "ftp://x.example", "", "https://a:b@x.example"]
+)
 def test_an_address_that_may_not_be_called_is_refused(stores, agency, connect, base_url):
     """Loopback is one of them unless a development setting allows it; a password in it is not repeated."""
     with pytest.raises(InputRefused, match="^base_url") as refused:

@@ -23,7 +23,9 @@ def edit(stores, agency):
 
 
 def _part_columns(agency):
-    return agency.rows("SELECT part_no, prepared, marked_at, mark_cleared, unknown_count FROM cell.target_parts ORDER BY part_no")
+    return agency.rows(
+        "SELECT part_no, prepared, marked_at, mark_cleared, unknown_count FROM cell.target_parts ORDER BY part_no"
+    )
 
 
 def test_an_edit_makes_a_version_and_drafts_and_lets_the_approval_lapse(agency, edit):
@@ -39,7 +41,9 @@ def test_an_edit_makes_a_version_and_drafts_and_lets_the_approval_lapse(agency, 
         assert (row["publish_at"], row["next_kind"], row["key_instant"]) == (None, None, None)
     assert agency.rows("SELECT approved_version_id AS v FROM cell.posts") == [{"v": None}]
     assert agency.rows("SELECT status FROM cell.post_statuses") == [{"status": "pending_approval"}]
-    assert agency.rows("SELECT DISTINCT kind FROM cell.outbox_events WHERE seq = 3") == [{"kind": "target.edited"}]
+    assert agency.rows("SELECT DISTINCT kind FROM cell.outbox_events WHERE seq = 3") == [
+        {"kind": "target.edited"}
+    ]
     assert [row["part_no"] for row in _part_columns(agency)] == [1, 1, 2, 2]
 
 
@@ -90,7 +94,12 @@ def test_what_was_prepared_and_tried_for_the_old_content_is_forgotten(stores, ag
 @pytest.mark.parametrize(
     ("status", "columns", "part", "said"),
     [
-        ("publishing", {"lease_token": new_id(), "lease_until": NOW, "holds_account": True}, {}, "is being sent now"),
+        (
+            "publishing",
+            {"lease_token": new_id(), "lease_until": NOW, "holds_account": True},
+            {},
+            "is being sent now",
+        ),
         ("unknown_outcome", {"next_kind": "look", "next_at": NOW, "lost_at": NOW}, {}, "is being sent now"),
         ("failed", {}, {"remote_id": "7", "accepted_at": NOW}, "is partly live"),
         ("needs_attention", {}, {"marked_at": NOW, "marked_attempt": 1}, "may be live"),
@@ -135,7 +144,9 @@ def test_fewer_parts_too_long_a_text_and_unknown_posts_are_refused(agency, other
     """Nothing changes."""
     made = agency.plan(texts=("One", "Two"))
     before = (agency.everything(), agency.target(made.targets[0].id))
-    with pytest.raises(InputRefused, match=r"has fewer parts than before \(2\); cancel this post and write a new one"):
+    with pytest.raises(
+        InputRefused, match=r"has fewer parts than before \(2\); cancel this post and write a new one"
+    ):
         edit(made.post_id, "One")
     with pytest.raises(InputRefused, match="counts 501 characters"):
         edit(made.post_id, "One", "x" * 501)

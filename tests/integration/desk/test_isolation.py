@@ -100,7 +100,10 @@ def test_two_tenants_interleaved_on_one_connection_see_their_own(single, agency,
             pids.add(session.one("SELECT pg_backend_pid() AS pid")["pid"])
             assert session.one("SELECT count(*) AS n FROM cell.posts")["n"] == expected
             assert len(views.list_targets(session)) == expected
-        assert len(single.pipelined(("SELECT 1 FROM cell.posts", {}), tenant=tenant and tenant.tenant)[0]) == expected
+        assert (
+            len(single.pipelined(("SELECT 1 FROM cell.posts", {}), tenant=tenant and tenant.tenant)[0])
+            == expected
+        )
     assert len(pids) == 1
 
 

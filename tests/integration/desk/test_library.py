@@ -117,7 +117,9 @@ def test_a_file_beyond_the_limit_is_refused_before_it_is_read(add, tmp_path):
         add(path)
 
 
-@pytest.mark.parametrize(("make", "reason"), [(lambda p: None, "can't be read"), (lambda p: p.mkdir(), "not a file")])
+@pytest.mark.parametrize(
+    ("make", "reason"), [(lambda p: None, "can't be read"), (lambda p: p.mkdir(), "not a file")]
+)
 def test_a_path_that_is_no_file_is_refused(add, tmp_path, make, reason):
     """A missing file and a folder are told apart."""
     path = tmp_path / "x.png"
@@ -167,9 +169,7 @@ def test_storage_by_another_url_works_the_same(stores, agency):
     from socialq.store.media_files import MediaFiles
 
     memory = MediaFiles(f"memory://media-{new_id()}")
-    made = add_media(
-        stores, memory, tenant=agency.tenant, client=agency.client, source=png(), actor="test"
-    )
+    made = add_media(stores, memory, tenant=agency.tenant, client=agency.client, source=png(), actor="test")
     with memory.open(made.storage_key) as file:
         assert file.read() == png()
 

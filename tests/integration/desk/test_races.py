@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -51,7 +52,12 @@ def acts(stores, agency):
 
         def mark(self):
             return mark_published(
-                stores, tenant=agency.tenant, target_id=self.target_id, link_or_id="1234", now=NOW, actor="mark"
+                stores,
+                tenant=agency.tenant,
+                target_id=self.target_id,
+                link_or_id="1234",
+                now=NOW,
+                actor="mark",
             )
 
     return Acts()
@@ -160,7 +166,7 @@ def test_two_retries_at_once_send_once(stores, agency):
     def again():
         return retry(stores, tenant=agency.tenant, target_id=made.target_id, now=NOW, actor="ann")
 
-    asides = [Aside(again).finish() if False else Aside(again) for _ in range(4)]
+    asides = [Aside(again) for _ in range(4)]
     results = [aside.finish() for aside in asides]
     assert sorted(type(aside.error).__name__ for aside in results) == ["InputRefused"] * 3 + ["NoneType"]
     assert agency.target(made.target_id)["seq"] == 2
@@ -191,7 +197,9 @@ def test_many_acts_at_once_leave_a_whole_target(agency, acts, seed):
     names = ["cancel"] + ["reschedule", "unschedule", "edit"] * 4
     chance.shuffle(names)
     calls = [
-        Aside(lambda number=number: acts.edit(f"Edit {number}")) if name == "edit" else Aside(getattr(acts, name))
+        Aside(lambda number=number: acts.edit(f"Edit {number}"))
+        if name == "edit"
+        else Aside(getattr(acts, name))
         for number, name in enumerate(names)
     ]
     errors = [aside.finish().error for aside in calls]
@@ -201,5 +209,5 @@ def test_many_acts_at_once_leave_a_whole_target(agency, acts, seed):
     seqs = agency.rows("SELECT seq FROM cell.outbox_events ORDER BY seq")
     assert [event["seq"] for event in seqs] == list(range(1, row["seq"] + 1))
     history = agency.rows("SELECT from_status, to_status FROM cell.target_history ORDER BY id")
-    for before, after in zip(history, history[1:], strict=False):
+    for before, after in itertools.pairwise(history):
         assert after["from_status"] == before["to_status"]

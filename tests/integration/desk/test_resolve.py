@@ -42,7 +42,9 @@ def make(stores, agency):
 @pytest.fixture
 def again(stores, agency):
     def act(target_id, **kw):
-        return retry(stores, **{"tenant": agency.tenant, "target_id": target_id, "now": NOW, "actor": "ann", **kw})
+        return retry(
+            stores, **{"tenant": agency.tenant, "target_id": target_id, "now": NOW, "actor": "ann", **kw}
+        )
 
     return act
 
@@ -67,7 +69,8 @@ def mark(stores, agency):
 
 def _last_event(agency, target_id):
     (row,) = agency.rows(
-        "SELECT seq, kind FROM cell.outbox_events WHERE target_id = %(id)s ORDER BY seq DESC LIMIT 1", id=target_id
+        "SELECT seq, kind FROM cell.outbox_events WHERE target_id = %(id)s ORDER BY seq DESC LIMIT 1",
+        id=target_id,
     )
     return row
 
@@ -175,7 +178,8 @@ def test_a_retry_of_what_is_not_approved_is_refused(stores, agency, make, again)
 
 
 @pytest.mark.parametrize(
-    "status", ["draft", "ready", "scheduled", "retry_scheduled", "failed", "needs_attention", "needs_reconnect"]
+    "status",
+    ["draft", "ready", "scheduled", "retry_scheduled", "failed", "needs_attention", "needs_reconnect"],
 )
 def test_what_is_not_in_flight_is_cancelled_at_once(agency, make, withdraw, status):
     """Its work is gone, the reason is kept, the relay hears of it."""
@@ -195,7 +199,11 @@ def test_what_is_in_flight_is_only_asked_to_stop(agency, make, withdraw, status)
     before = agency.target(target_id)
     assert withdraw(target_id) is CancelResult.REQUESTED
     after = agency.target(target_id)
-    assert (after["status"], after["lease_token"], after["seq"]) == (status, before["lease_token"], before["seq"])
+    assert (after["status"], after["lease_token"], after["seq"]) == (
+        status,
+        before["lease_token"],
+        before["seq"],
+    )
     assert after["cancel_requested"] is True
 
 
@@ -230,15 +238,18 @@ def test_dismissing_what_may_be_live_says_so(agency, make, withdraw):
 # -- mark published ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "status", sorted(set(TargetStatus) - {"published", "publishing"}), ids=str
-)
+@pytest.mark.parametrize("status", sorted(set(TargetStatus) - {"published", "publishing"}), ids=str)
 def test_any_unpublished_target_can_be_marked_published(agency, make, mark, status):
     """Part, sighting, publication and target change together; the account is free."""
     target_id = make(status.value)
     moved = mark(target_id)
     row = agency.target(target_id)
-    assert (row["status"], row["published_at"], row["next_kind"], row["holds_account"]) == ("published", NOW, None, False)
+    assert (row["status"], row["published_at"], row["next_kind"], row["holds_account"]) == (
+        "published",
+        NOW,
+        None,
+        False,
+    )
     assert (row["reason"], row["detail"]) == ("marked_published", "marked as published by ann")
     (part,) = agency.rows("SELECT remote_id, permalink, accepted_at FROM cell.target_parts")
     assert part == {"remote_id": "1234", "permalink": LINK, "accepted_at": NOW}
@@ -277,7 +288,15 @@ def test_of_a_thread_only_the_first_part_is_recorded(agency, make, mark):
 
 @pytest.mark.parametrize(
     "link",
-    ["1234", " 1234 ", LINK, f"{LINK}/", f"{LINK}?x=1#y", "https://social.example/@ANN/1234", "https://SOCIAL.example/users/ann/statuses/1234"],
+    [
+        "1234",
+        " 1234 ",
+        LINK,
+        f"{LINK}/",
+        f"{LINK}?x=1#y",
+        "https://social.example/@ANN/1234",
+        "https://SOCIAL.example/users/ann/statuses/1234",
+    ],
 )
 def test_a_link_or_an_id_is_taken(agency, make, mark, link):
     """Whatever stands around the id."""
@@ -289,7 +308,10 @@ def test_a_link_or_an_id_is_taken(agency, make, mark, link):
 @pytest.mark.parametrize(
     ("link", "reason"),
     [
-        ("https://elsewhere.example/@ann/1234", "is on elsewhere.example, and the account is on social.example"),
+        (
+            "https://elsewhere.example/@ann/1234",
+            "is on elsewhere.example, and the account is on social.example",
+        ),
         ("https://social.example/@bob/1234", "is a post of @bob, and the account is @ann"),
         ("https://social.example/@ann@other.example/1234", "is a post of @ann@other.example"),
         ("https://social.example/@ann", "is not a link to one post"),

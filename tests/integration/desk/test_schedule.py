@@ -26,7 +26,9 @@ def ready(stores, agency):
         parts=[{"text": "Hello"}],
         actor="test",
     )
-    approve(stores, tenant=agency.tenant, post_id=made.post_id, version_id=made.version_id, approved_by="test")
+    approve(
+        stores, tenant=agency.tenant, post_id=made.post_id, version_id=made.version_id, approved_by="test"
+    )
     return [target.id for target in made.targets]
 
 
@@ -51,7 +53,12 @@ def test_scheduling_gives_work_words_and_an_event(agency, ready, give):
     assert [target.id for target in moved] == ready
     row = agency.target(ready[0])
     due = at("2027-03-02T09:00").instant_utc
-    assert (row["status"], row["next_kind"], row["next_at"], row["publish_at"]) == ("scheduled", "publish", due, due)
+    assert (row["status"], row["next_kind"], row["next_at"], row["publish_at"]) == (
+        "scheduled",
+        "publish",
+        due,
+        due,
+    )
     assert row["publish_by"] == due + hours(2)
     assert _events(agency, ready[0])[-1] == {"seq": row["seq"], "kind": "target.schedule"}
 
@@ -65,7 +72,9 @@ def test_rescheduling_moves_the_work_and_keeps_both_times_on_record(agency, read
     due = at("2027-03-05T18:30").instant_utc
     assert (row["status"], row["next_at"], row["publish_at"]) == ("scheduled", due, due)
     assert _events(agency, ready[0])[-1] == {"seq": second.seq, "kind": "target.reschedule"}
-    kept = agency.rows("SELECT seq, publish_at FROM cell.post_schedules WHERE target_id = %(id)s ORDER BY seq", id=ready[0])
+    kept = agency.rows(
+        "SELECT seq, publish_at FROM cell.post_schedules WHERE target_id = %(id)s ORDER BY seq", id=ready[0]
+    )
     assert [entry["publish_at"] for entry in kept] == [first.publish_at, due]
 
 
@@ -116,7 +125,12 @@ COLUMNS = {
 def test_every_state_allows_a_change_of_time_or_says_why_not(stores, agency, give, function, status):
     """All states, all three acts: what is refused changes nothing and names a way out."""
     made = make_post(
-        stores, agency.tenant, agency.client, agency.accounts[:1], status=status.value, columns=COLUMNS.get(status.value)
+        stores,
+        agency.tenant,
+        agency.client,
+        agency.accounts[:1],
+        status=status.value,
+        columns=COLUMNS.get(status.value),
     )
     before = agency.target(made.target_id)
 

@@ -96,7 +96,9 @@ def test_suspending_without_a_reason_is_refused(stores):
 def test_a_client_is_found_by_name_and_id_and_its_zone_is_spelled_out(stores):
     """The zone is kept in its own spelling, whatever the case it was written in."""
     tenant = tenants.add(stores, name="north", actor="test").id
-    made = clients.add(stores, tenant=tenant, name="  Blumen Müller ", time_zone="europe/berlin", actor="test")
+    made = clients.add(
+        stores, tenant=tenant, name="  Blumen Müller ", time_zone="europe/berlin", actor="test"
+    )
     assert (made.name, made.time_zone) == ("Blumen Müller", "Europe/Berlin")
     assert clients.find(stores, tenant=tenant, name_or_id="Blumen Müller") == made
     assert clients.find(stores, tenant=tenant, name_or_id=str(made.id)) == made

@@ -64,7 +64,11 @@ def test_a_post_shows_its_versions_targets_moves_and_times(agency, read):
     """Everything that is known of it, and how it stands, for programs and for people."""
     made = agency.plan(account_ids=agency.accounts, labels=("launch",))
     post = read(views.show_post, made.post_id)
-    assert (post.status, post.sentence, post.labels) == ("scheduled", "published on 0 of 2, 2 scheduled", ("launch",))
+    assert (post.status, post.sentence, post.labels) == (
+        "scheduled",
+        "published on 0 of 2, 2 scheduled",
+        ("launch",),
+    )
     assert [(version.number, version.approved_by) for version in post.versions] == [(1, "test")]
     assert [target.line.account for target in post.targets] == [
         "mastodon:ann@social.example",

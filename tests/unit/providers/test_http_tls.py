@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import ipaddress
-import socket
 import ssl
 import time
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from socialq.providers.http import Answer, Call, Http, NetworkFailure, Opened
 from tests.unit.providers.stub import Stub, response
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -41,7 +41,7 @@ class TlsStub(Stub):
 def _self_signed(address: str) -> bytes:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
     signed = (
         x509.CertificateBuilder()
@@ -49,8 +49,8 @@ def _self_signed(address: str) -> bytes:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
         .add_extension(names, critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
