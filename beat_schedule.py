@@ -8,4 +8,5 @@ beat_schedule = {
     "relay": {"task": "socialq.relay_tick", "schedule": 5.0, "options": {"expires": 10}},
     "dispatch": {"task": "socialq.dispatch_window", "schedule": 5.0, "options": {"expires": 10}},
     "sweep": {"task": "socialq.sweep", "schedule": 5.0, "options": {"expires": 10}},
+    "audit": {"task": "socialq.audit", "schedule": 60.0, "options": {"expires": 60}},
 }

@@ -176,6 +176,7 @@ class Wiring:
             targets=self.targets,
             index=self.index,
             credentials=AccountCredentials(self.vault),
+            tokens=self.token_refresh,
             files=self.files,
             http=self.http,
             adapter_for=adapter_for,
@@ -202,7 +203,9 @@ class Wiring:
 
     def dispatcher(self, queue: Queue) -> Dispatcher:
         """Build the dispatcher on a queue."""
-        return Dispatcher(due=self.central_index, queue=queue, batch=self.settings.dispatch_batch)
+        return Dispatcher(
+            due=self.central_index, queue=queue, clock=self.clock, batch=self.settings.dispatch_batch
+        )
 
     def dispatch_window(self, queue: Queue) -> Window:
         """Build the dispatch window: it listens on the central database."""

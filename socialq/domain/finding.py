@@ -19,6 +19,7 @@ from socialq.domain.outcomes import (
     Ours,
     PermissionLost,
     RateLimited,
+    Transient,
 )
 from socialq.domain.settlement import (
     AccountEffect,
@@ -192,6 +193,12 @@ def _look_failed(situation: Situation, result: CannotTell, rules: Rules) -> Deci
     target = situation.target
     looks_failed = target.looks_failed + 1
     evidence = result.failure.evidence
+    if isinstance(result.failure, AuthLost) and situation.refresh_may_help:
+        at = situation.now + timedelta(seconds=1)
+        move = _keep_looking(
+            target, at=at, looks_done=target.looks_done, looks_failed=looks_failed, holds=target.holds_account
+        )
+        return Decision(move=move, account=AccountEffect(token_is_over=True), attempt_state="unknown")
     if isinstance(result.failure, AuthLost | PermissionLost) or looks_failed >= rules.failed_looks_allowed:
         move = Move(
             to=S.NEEDS_ATTENTION,
@@ -203,8 +210,8 @@ def _look_failed(situation: Situation, result: CannotTell, rules: Rules) -> Deci
             effect = AccountEffect(status="needs_reconnect", reason=evidence.message)
         return Decision(move=move, account=effect, attempt_state="unknown")
     wait_seconds = min(rules.retry.cap_seconds, rules.look_delays_seconds[0] * 2.0 ** (looks_failed - 1))
-    if isinstance(result.failure, RateLimited | Ours):
-        wait_seconds = max(wait_seconds, result.failure.retry_after_seconds)
+    if isinstance(result.failure, RateLimited | Ours | Transient):
+        wait_seconds = max(wait_seconds, result.failure.retry_after_seconds or 0.0)
     at = situation.now + timedelta(seconds=wait_seconds)
     move = _keep_looking(
         target, at=at, looks_done=target.looks_done, looks_failed=looks_failed, holds=target.holds_account

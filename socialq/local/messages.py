@@ -6,17 +6,13 @@ anything; a message is a hint, and the worker asks the database.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
-import kombu.pools
-import redis
 from celery import Celery
-from kombu.exceptions import KombuError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-Result = TypeVar("Result")
+    from collections.abc import Iterable, Iterator, Sequence
 
 FIRST_TICKS: Final = ("socialq.relay_tick", "socialq.dispatch_window")
 """Sent at a start, since a new beat ticks for the first time after a whole interval."""
@@ -25,59 +21,56 @@ _PUBLISH: Final = "socialq.publish_target"
 
 
 class Sender:
-    """Sends tasks by name, with the routes of `celeryconfig`."""
+    """Sends tasks by name, with the routes of `celeryconfig`.
+
+    Each call has a connection of its own: kombu's pools are shared by the whole process, and keep connections
+    to a server that was restarted.
+    """
 
     def __init__(self, redis_url: str) -> None:
-        """Use the broker at `redis_url`."""
+        """Use the broker at `redis_url`; nothing is connected before the first call."""
         self._app = Celery("socialq-sender", set_as_current=False)
         self._app.config_from_object("celeryconfig")
         self._app.conf.update(broker_url=redis_url)
 
     def first_ticks(self) -> None:
         """Let the windows begin."""
-        for name in FIRST_TICKS:
-            self._retried(lambda name=name: self._app.send_task(name, expires=30, retry=False))
+        with self._producer() as producer:
+            for name in FIRST_TICKS:
+                self._app.send_task(name, producer=producer, expires=30, retry=False)
 
     def publish(self, messages: Iterable[Sequence[Any]]) -> int:
         """Send publish messages, each (tenant, target, seq, kind); returns how many."""
-        every = [
-            tuple(part if isinstance(part, int) else str(part) for part in message) for message in messages
-        ]
-        self._retried(lambda: self._send_all(every))
-        return len(every)
+        sent = 0
+        with self._producer() as producer, producer.batch():
+            for message in messages:
+                arguments = tuple(part if isinstance(part, int) else str(part) for part in message)
+                self._app.send_task(_PUBLISH, args=arguments, producer=producer, retry=False)
+                sent += 1
+        return sent
 
     def waiting(self, queue: str = "publishing") -> int:
         """Count messages that no worker has taken."""
-        return self._retried(lambda: self._length(queue))
-
-    def busy(self, *, timeout_seconds: float = 1.0) -> int:
-        """Count publish tasks that workers are at."""
-        active = self._retried(lambda: self._app.control.inspect(timeout=timeout_seconds).active()) or {}
-        return sum(task["name"] == _PUBLISH for tasks in active.values() for task in tasks)
-
-    def answering(self, *, most: int, timeout_seconds: float = 1.0) -> int:
-        """Count the workers that answer a ping; returns as soon as `most` have."""
-        return len(self._retried(lambda: self._app.control.ping(timeout=timeout_seconds, limit=most)))
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._app.close()
-
-    def _send_all(self, every: Sequence[tuple[Any, ...]]) -> None:
-        with self._app.producer_or_acquire() as producer, producer.batch():
-            for arguments in every:
-                self._app.send_task(_PUBLISH, args=arguments, producer=producer, retry=False)
-
-    def _length(self, queue: str) -> int:
         with self._app.connection_for_write() as connection:
             length: int = connection.default_channel.client.llen(queue)
             return length
 
-    @staticmethod
-    def _retried(step: Callable[[], Result]) -> Result:
-        """Run a step, once more on a fresh connection: kombu's pools may keep one to a server that restarted."""
-        try:
-            return step()
-        except (KombuError, redis.RedisError, OSError):
-            kombu.pools.reset()
-            return step()
+    def busy(self, *, timeout_seconds: float = 1.0) -> int:
+        """Count publish tasks that workers are at."""
+        with self._app.connection_for_write() as connection:
+            found = self._app.control.inspect(timeout=timeout_seconds, connection=connection).active() or {}
+        return sum(task["name"] == _PUBLISH for tasks in found.values() for task in tasks)
+
+    def answering(self, *, most: int, timeout_seconds: float = 1.0) -> int:
+        """Count the workers that answer a ping; returns as soon as `most` have."""
+        with self._app.connection_for_write() as connection:
+            return len(self._app.control.ping(timeout=timeout_seconds, limit=most, connection=connection))
+
+    def close(self) -> None:
+        """Let the app go."""
+        self._app.close()
+
+    @contextmanager
+    def _producer(self) -> Iterator[Any]:
+        with self._app.connection_for_write() as connection:
+            yield self._app.amqp.Producer(connection)

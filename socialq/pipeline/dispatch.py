@@ -19,6 +19,7 @@ from socialq.domain.states import NextKind
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from socialq.domain.clock import Clock
     from socialq.pipeline.ports import DuePicker, Queue
 
 log = structlog.get_logger(__name__)
@@ -33,17 +34,22 @@ class Dispatcher:
 
     due: DuePicker
     queue: Queue
+    clock: Clock
     batch: int
 
     def scan(self) -> float | None:
         """Send what is due; returns seconds until the next row is ready (0: there may be more now), or None."""
+        asked_at = self.clock.monotonic()
         picked = self.due.pick(limit=self.batch)
         if picked.rows and not self._send(picked.rows):
             return None
         if picked.full or (picked.held_back and not picked.more):
             # Nobody tells when there is room again, and it is soon.
             return _ROOM_SOON_SECONDS
-        return 0.0 if picked.more else picked.next_in_seconds
+        if picked.more or picked.next_in_seconds is None:
+            return 0.0 if picked.more else None
+        # Sending took a while, too.
+        return max(0.0, picked.next_in_seconds - (self.clock.monotonic() - asked_at))
 
     def _send(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         try:

@@ -7,17 +7,18 @@ proven by a finished look at or after its time; an id that another part owns is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 import structlog
 
 from socialq.domain import keys
 from socialq.domain.finding import after_look, after_published_look, stop_looking
-from socialq.domain.outcomes import CannotTell, Found
+from socialq.domain.outcomes import AuthLost, CannotTell, Evidence, Found, Transient
 from socialq.domain.states import NextKind, TargetStatus
 from socialq.pipeline.access import account_access, part_content
+from socialq.pipeline.ports import AccountLost, AccountReady, AccountWaits
 from socialq.pipeline.settle import follow, hold_what_it_says, situation_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from socialq.domain.settlement import Decision, Rules
     from socialq.domain.targets import PartState, Target
     from socialq.domain.work import Settled, Work
-    from socialq.pipeline.ports import Credentials, Files, Index, Targets
+    from socialq.pipeline.ports import Credentials, Files, FreshTokens, Index, Targets
     from socialq.providers.base import Adapter
     from socialq.providers.http import Http
 
@@ -46,6 +47,7 @@ class Looker:
     targets: Targets
     index: Index
     credentials: Credentials
+    tokens: FreshTokens
     files: Files
     http: Http
     adapter_for: Callable[[str], Adapter]
@@ -95,6 +97,17 @@ class Looker:
         return next((part for part in work.parts if part.unresolved), None)
 
     def _ask(self, work: Work, part: PartState, adapter: Adapter) -> LookResult:
+        checked = self.tokens.ensure(work)
+        match checked:
+            case AccountReady(account=account):
+                work = replace(work, account=account)
+            case AccountLost(detail=detail):
+                return CannotTell(failure=AuthLost(evidence=Evidence(code="account.lost", message=detail)))
+            case AccountWaits(seconds=seconds, detail=detail):
+                evidence = Evidence(code="account.waits", message=detail)
+                return CannotTell(failure=Transient(evidence=evidence, retry_after_seconds=seconds))
+            case _:
+                assert_never(checked)
         sent_after = part.first_marked_at
         instant = work.target.key_instant
         if sent_after is None or instant is None:
@@ -117,7 +130,7 @@ class Looker:
         made: list[Decision] = []
 
         def decide(locked: Target, parts: Sequence[PartState], now: datetime) -> Decision:
-            situation = situation_of(adapter, locked, parts, part.part_no, now)
+            situation = situation_of(adapter, locked, parts, part.part_no, now, account=work.account)
             if locked.status is TargetStatus.PUBLISHED:
                 made[:] = [after_published_look(situation, result, self.rules)]
             else:

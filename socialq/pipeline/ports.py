@@ -35,6 +35,9 @@ class Targets(Protocol):
     def claim(self, request: ClaimRequest) -> Claimed | AccountBusy | None:
         """Claim; None where any check inside the claim refuses."""
 
+    def account_is_free(self, target: Target) -> bool:
+        """Say whether no target holds this target's account."""
+
     def mark(
         self, *, tenant_id: UUID, target_id: UUID, token: UUID, part_no: int, lease_seconds: float
     ) -> Claimed | None:
@@ -276,8 +279,8 @@ class Overdue(Protocol):
     def past_publish_by(self, *, limit: int) -> Sequence[Target]:
         """Read waiting targets whose publish-by time has passed."""
 
-    def overdue_rows(self, *, limit: int) -> Sequence[IndexRow]:
-        """Read next work that was due a while ago and is not in flight: it should have been dispatched."""
+    def overdue_rows(self, *, after: IndexRow | None, limit: int) -> Sequence[IndexRow]:
+        """Read next work that was due a while ago and is not in flight, in the order of its time."""
 
     def settle(self, target: Target, decide: Decide, *, evidence: Evidence) -> Settled | None:
         """Settle one by decision; None where its row has changed meanwhile."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import structlog
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from socialq.pipeline.ports import Buckets, Credentials, Files, FreshTokens, Index, Targets
     from socialq.providers.base import Adapter
     from socialq.providers.http import Http
+
+_AFTER_A_LOST_RACE_SECONDS: Final = 2.0
 
 log = structlog.get_logger(__name__)
 
@@ -165,7 +167,8 @@ class Publisher:
             return "unknown_target"
         why = self._guarded(fresh, adapter, work.target.seq)
         if why is None:
-            # The claim saw what this later look no longer sees: let it come again.
-            self.repair(fresh.target, message_seq=work.target.seq)
+            # The claim saw what this look does not see: let it come again, but not at once.
+            not_before = fresh.read_at + timedelta(seconds=_AFTER_A_LOST_RACE_SECONDS)
+            self.index.repair(target=fresh.target, message_seq=work.target.seq, not_before=not_before)
             return "lost_race"
         return why

@@ -141,6 +141,9 @@ class Run:
                     not_before=free_at,
                     waits_for_account=True,
                 )
+                if publisher.targets.account_is_free(work.target):
+                    # Its holder settled while the row was being set to wait: nobody else would free it.
+                    publisher.index.repair(target=work.target, message_seq=work.target.seq)
                 return "account_busy"
             case _:
                 self.attempt_no = claimed.attempt_no

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from socialq.domain.hops import IndexRow
     from socialq.domain.settlement import Rules
     from socialq.domain.targets import PartState, Target
     from socialq.pipeline.ports import DuePicker, Index, IndexSeqs, IndexWriter, Overdue, Queue
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _BATCH: Final = 500
+_AUDIT_PAGE: Final = 5000
 _SENDS_THAT_ALARM: Final = 5
 _WORKER_LOST: Final = Evidence(
     code="worker.lost", message="the worker stopped before it could record an answer"
@@ -53,7 +55,7 @@ class CellSweep:
         return {
             "leases_ended": self._end_leases(),
             "expired": self._expire(),
-            "re_emitted": self._re_emit(),
+            "re_emitted": self._re_emit(self.overdue.overdue_rows(after=None, limit=_BATCH)),
         }
 
     def _end_leases(self) -> int:
@@ -104,10 +106,21 @@ class CellSweep:
             lag_seconds=None if finder is None else finder.lag.total_seconds(),
         )
 
-    def _re_emit(self) -> int:
-        """Mirror overdue work that the index has not, or has only in an older state."""
-        rows = self.overdue.overdue_rows(limit=_BATCH)
-        known = self.index_seqs.seqs_of([row.target_id for row in rows]) if rows else {}
+    def audit(self) -> int:
+        """Mirror overdue work that the index has not, or has only in an older state; returns how much.
+
+        Goes through all that is overdue, however much of it is just waiting for a hold to end.
+        """
+        found, after = 0, None
+        while rows := self.overdue.overdue_rows(after=after, limit=_AUDIT_PAGE):
+            found += self._re_emit(rows)
+            after = rows[-1]
+            if len(rows) < _AUDIT_PAGE:
+                break
+        return found
+
+    def _re_emit(self, rows: Sequence[IndexRow]) -> int:
+        known = self.index_seqs.seqs_of([row.target_id for row in rows])
         missing = [row for row in rows if known.get(row.target_id, (-1, ""))[0] < row.seq]
         if missing:
             log.warning("re_emitted", rows=len(missing), cell=self.overdue.name)

@@ -6,12 +6,14 @@ import functools
 from typing import TYPE_CHECKING, Final
 
 from socialq.providers.mastodon import Mastodon
+from socialq.providers.x import X
 
 if TYPE_CHECKING:
     from socialq.providers.base import Adapter
 
 ADAPTERS: Final[dict[str, type[Adapter]]] = {
     "mastodon": Mastodon,
+    "x": X,
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 import psycopg
 
@@ -20,7 +21,6 @@ from socialq.store.index_store import DISPATCH_CHANNEL
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
-    from uuid import UUID
 
     from socialq.domain.outcomes import Evidence
     from socialq.domain.settlement import Decision
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from socialq.store.stores import Stores
 
     Decide = Callable[[Target, Sequence[PartState], datetime], Decision]
+
+_NIL: Final = UUID(int=0)
 
 _SCAN_FACTOR: Final = 5
 """Up to this many times the batch the pick takes rows in the order of their times; beyond, tenant by tenant."""
@@ -69,7 +71,8 @@ _OVERDUE = f"""
 SELECT {_INDEX_COLUMNS}
 FROM cell.post_targets t JOIN cell.accounts a ON a.id = t.account_id
 WHERE t.next_kind IS NOT NULL AND t.next_at < now() - interval '10 seconds' AND t.status <> 'publishing'
-ORDER BY t.next_at LIMIT %(limit)s
+  AND (t.next_at, t.id) > (COALESCE(%(after_at)s, '-infinity'::timestamptz), %(after_id)s)
+ORDER BY t.next_at, t.id LIMIT %(limit)s
 """
 
 
@@ -95,9 +98,10 @@ class MachineCell:
         """Read next work in the order of ids."""
         return self._rows(_ALL_ROWS, {"after": after, "limit": limit})
 
-    def overdue_rows(self, *, limit: int) -> list[IndexRow]:
-        """Read next work that should have been dispatched a while ago."""
-        return self._rows(_OVERDUE, {"limit": limit})
+    def overdue_rows(self, *, after: IndexRow | None, limit: int) -> list[IndexRow]:
+        """Read next work that should have been dispatched a while ago, in the order of its time."""
+        after_at, after_id = (None, _NIL) if after is None else (after.due_at, after.target_id)
+        return self._rows(_OVERDUE, {"after_at": after_at, "after_id": after_id, "limit": limit})
 
     def mark_relayed(self, event_ids: Sequence[int]) -> None:
         """Mark events as relayed."""

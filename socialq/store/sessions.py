@@ -203,19 +203,13 @@ def _refuse_dead_connection(
 ) -> None:
     """Notice a connection that the server closed while it was idle, without a round trip.
 
-    An idle connection has nothing to read; one that was cut has (end of file, or the server's goodbye).
-    Raising `DisconnectionError` makes the pool open another.
+    An idle connection has nothing to read, since pooled ones never LISTEN; one that was cut has: the end of the
+    file, or the server's goodbye. Raising `DisconnectionError` makes the pool open another.
     """
     connection = cast("psycopg.Connection[Any]", dbapi_connection)
     if connection.closed:
         raise exc.DisconnectionError
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
-    if not poll.poll(0):
-        return
-    try:
-        connection.pgconn.consume_input()
-    except psycopg.OperationalError as error:
-        raise exc.DisconnectionError from error
-    if connection.pgconn.status != pq.ConnStatus.OK:
+    if poll.poll(0):
         raise exc.DisconnectionError

@@ -75,6 +75,12 @@ class PostgresTargets:
         rows = results[-1]
         return _claimed(rows[0]) if rows else None
 
+    def account_is_free(self, target: Target) -> bool:
+        """Say whether no target holds this target's account."""
+        holder = (_HOLDER, {"target_id": target.id})
+        [rows] = self._stores.cell_of(target.tenant_id).app.pipelined(holder, tenant=target.tenant_id)
+        return not rows
+
     def mark(
         self, *, tenant_id: UUID, target_id: UUID, token: UUID, part_no: int, lease_seconds: float
     ) -> Claimed | None:

@@ -26,15 +26,18 @@ _LONGEST_SILENCE_SECONDS: Final = 5.0
 class HeldWindow:
     """A held window on its own connection."""
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], stopping: Callable[[], bool]) -> None:
         self._connection = connection
+        self._stopping = stopping
 
     def wait(self, seconds: float) -> None:
-        """Return when notified, or after `seconds`; the session shows that it is alive in between."""
-        for _ in self._connection.notifies(
-            timeout=max(0.0, min(seconds, _LONGEST_SILENCE_SECONDS)), stop_after=1
-        ):
-            pass
+        """Return when notified, after `seconds`, or soon after a stop; the session shows that it is alive."""
+        ends_at = time.monotonic() + min(seconds, _LONGEST_SILENCE_SECONDS)
+        while (left := ends_at - time.monotonic()) > 0 and not self._stopping():
+            if any(
+                True for _ in self._connection.notifies(timeout=min(left, _ASK_AGAIN_SECONDS), stop_after=1)
+            ):
+                break
         self._connection.execute("SELECT 1")
 
 
@@ -59,7 +62,7 @@ class AdvisoryDoor:
                 return
             connection.execute(f'LISTEN "{self._channel}"')
             try:
-                yield HeldWindow(connection)
+                yield HeldWindow(connection, stopping)
             finally:
                 if not connection.closed:
                     self._leave(connection)

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 
 def register(app: Celery, wiring: Wiring) -> None:
     """Register every task on `app`."""
-    queue = CeleryQueue(app)
+    _register_publishing(app, wiring)
+    _register_windows(app, wiring)
+    _register_sweeps(app, wiring)
 
+
+def _register_publishing(app: Celery, wiring: Wiring) -> None:
     @app.task(name=PUBLISH_TASK)
     def publish_target(tenant: str, target: str, seq: int, kind: str) -> None:
         message = Message(tenant_id=UUID(tenant), target_id=UUID(target), seq=seq, kind=NextKind(kind))
@@ -42,6 +46,10 @@ def register(app: Celery, wiring: Wiring) -> None:
             finally:
                 structlog.contextvars.unbind_contextvars("attempt")
 
+
+def _register_windows(app: Celery, wiring: Wiring) -> None:
+    queue = CeleryQueue(app)
+
     @app.task(name="socialq.relay_tick")
     def relay_tick() -> None:
         for cell in wiring.stores.cell_names():
@@ -57,12 +65,22 @@ def register(app: Celery, wiring: Wiring) -> None:
         with structlog.contextvars.bound_contextvars(window="dispatch"):
             wiring.dispatch_window(queue).run(stopping=_stopping)
 
+
+def _register_sweeps(app: Celery, wiring: Wiring) -> None:
+    queue = CeleryQueue(app)
+
     @app.task(name="socialq.sweep")
     def sweep() -> None:
         wiring.queue_sweep(queue).sweep()
         for cell in wiring.stores.cell_names():
             with structlog.contextvars.bound_contextvars(cell=cell):
                 wiring.cell_sweep(cell).sweep()
+
+    @app.task(name="socialq.audit")
+    def audit() -> None:
+        for cell in wiring.stores.cell_names():
+            with structlog.contextvars.bound_contextvars(cell=cell):
+                wiring.cell_sweep(cell).audit()
 
 
 def _stopping() -> bool:

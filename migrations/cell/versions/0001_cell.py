@@ -152,11 +152,12 @@ CREATE TABLE cell.post_targets (
     -- The change counter: every change that matters to scheduling bumps it and leaves an outbox event.
     seq              bigint NOT NULL DEFAULT 0,
     next_kind        text CHECK (next_kind IN ('publish', 'look')),
-    next_at          timestamptz CHECK (isfinite(next_at)),
-    publish_at       timestamptz,
-    publish_by       timestamptz,
+    -- Years that every client can read: one row that can't be read would stop the relay of all.
+    next_at          timestamptz CHECK (next_at > '1970-01-01' AND next_at < '9999-01-01'),
+    publish_at       timestamptz CHECK (publish_at > '1970-01-01' AND publish_at < '9999-01-01'),
+    publish_by       timestamptz CHECK (publish_by > '1970-01-01' AND publish_by < '9999-01-01'),
     -- The publication key's instant, frozen at the first mark.
-    key_instant      timestamptz,
+    key_instant      timestamptz CHECK (key_instant > '1970-01-01' AND key_instant < '9999-01-01'),
     attempt_count    integer NOT NULL DEFAULT 0,
     tries_spent      integer NOT NULL DEFAULT 0,
     lease_token      uuid,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from socialq.providers.base import PrepareStep
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _LEAST_LIFE: Final = timedelta(minutes=10)
 _MOST_LIFE: Final = timedelta(days=15)
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REPLACEMENTS: Final = 2
 """How often a file that X has dropped is brought there anew; after that, its absence is a refusal."""
 
@@ -144,9 +145,11 @@ def _kept(name: str, stored: dict[str, Any], prepared: Mapping[str, Any]) -> _Ke
     return _Kept(
         name=name,
         remote_id=remote_id or "",
-        at=at or iso_moment("1970-01-01") or datetime.min,
+        at=at or _LONG_AGO,
         life=min(max(life, _LEAST_LIFE), _MOST_LIFE),
-        gone=remote_id is None or any(result.get("gone") is True for result in results.values()),
+        gone=remote_id is None
+        or at is None
+        or any(result.get("gone") is True for result in results.values()),
         results={"begun": stored, **results},
     )
 

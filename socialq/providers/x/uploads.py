@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from socialq.domain.outcomes import Evidence, Prepared, PrepareFailure, Rejected, Transient
 from socialq.providers.http import Answer, Call, Multipart, NetworkFailure, UploadFile, transient_failure
 from socialq.providers.x.answers import read_failure
-from socialq.providers.x.problems import data_of, digits_id, evidence
+from socialq.providers.x.problems import data_of, digits_id
 from socialq.providers.x.segments import open_segment, segment_count, segment_size
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ _ASK_AGAIN_SECONDS: Final = 15.0
 _LATEST_ASK_SECONDS: Final = 300.0
 _PATIENCE: Final = timedelta(minutes=15)
 """Processing of a long video takes minutes; after this the wait spends budget, so that it ends."""
-_GOING_ON: Final = frozenset({"pending", "in_progress"})
+_FINISHED: Final = frozenset({None, "succeeded"})
+"""Where there is nothing to process, X says nothing of it. Any other state that is not failed goes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class Upload:
                 "id": remote_id,
                 "at": self.waiting.clock.now().isoformat(),
                 "life_seconds": life if isinstance(life, int) and life > 0 else _LIFE_SECONDS,
-                "ready": self.category == "tweet_image" and _state(data) in {None, "succeeded"},
+                "ready": self.category == "tweet_image" and _state(data) in _FINISHED,
             }
         )
 
@@ -101,7 +102,7 @@ class Upload:
                 answer = state
         if isinstance(answer, Answer) and answer.status == 200 and _state(data_of(answer)) == "failed":
             return _failed(answer)
-        ready = isinstance(answer, Answer) and _state(data_of(answer)) in {None, "succeeded"}
+        ready = isinstance(answer, Answer) and _state(data_of(answer)) in _FINISHED
         return self._done(answer, {"ready": ready}, needs_id=True)
 
     def describe(self, http: Http, *, remote_id: str) -> Prepared | PrepareFailure:
@@ -113,21 +114,19 @@ class Upload:
 
     def await_processing(self, http: Http, *, remote_id: str, since: datetime) -> Prepared | PrepareFailure:
         """Ask until the file is processed, some seconds long, and then leave the rest for a later time."""
-        said, ask_again = Evidence(), _ASK_AGAIN_SECONDS
+        ask_again = _ASK_AGAIN_SECONDS
         for pause in _PAUSES_SECONDS:
             self.waiting.sleep(pause)
             answer = self._send(http, self._status_call(remote_id))
             data = data_of(answer) if isinstance(answer, Answer) and answer.status == 200 else {}
-            if not isinstance(answer, Answer) or _state(data) not in _GOING_ON:
-                return (
-                    _failed(answer)
-                    if _state(data) == "failed"
-                    else self._done(answer, {"ready": True}, needs_id=True)
-                )
-            said, ask_again = evidence(answer, "media_processing"), _asked_pause(data)
+            if isinstance(answer, NetworkFailure) or _state(data) in _FINISHED:
+                return self._done(answer, {"ready": True}, needs_id=True)
+            if _state(data) == "failed":
+                return _failed(answer)
+            ask_again = _asked_pause(data)
             if ask_again > _LONGEST_PAUSE_SECONDS:
                 break
-        said = Evidence(http_status=said.http_status, code=said.code, message="X is still processing a file")
+        said = Evidence(code="x.media_processing", message="X is still processing a file")
         spends = self.waiting.clock.now() - since > _PATIENCE
         return Transient(evidence=said, retry_after_seconds=ask_again, spends_budget=spends)
 
@@ -190,8 +189,8 @@ def _asked_pause(data: dict[str, Any]) -> float:
 
 
 def _is_success(answer: Answer) -> bool:
-    """An empty body says that all is well, as does `data`; anything else was not X."""
-    return not answer.body or bool(data_of(answer))
+    """Data, or a body that is meant to be empty; anything else was not X."""
+    return answer.status == 204 or bool(data_of(answer))
 
 
 def _is_whole(answer: Answer, item: MediaItem) -> bool:

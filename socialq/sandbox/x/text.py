@@ -29,8 +29,10 @@ _ACCENTED += r"\u026f\u0272\u0289\u028b\u02bb\u0300-\u036f\u1e00-\u1eff"
 
 _DOMAIN_CHARACTER = rf"[^{_PUNCTUATION}{_SPACES}{_NEVER}{_DIRECTIONS}]"
 _LAST_LABEL = r"(?:(?:\L<top>)(?=[^0-9a-zA-Z@+\-]|$)|xn--[\-0-9a-z]+)"
-_SUBDOMAIN = rf"(?:(?:{_DOMAIN_CHARACTER}(?:[_\-]|{_DOMAIN_CHARACTER})*)?{_DOMAIN_CHARACTER}\.)"
-_NAME = rf"(?:(?:{_DOMAIN_CHARACTER}(?:-|{_DOMAIN_CHARACTER})*)?{_DOMAIN_CHARACTER}\.)"
+_LABEL_TAIL = _DOMAIN_CHARACTER.replace(r"\-", "")
+# Possessive and bounded, so that no text costs more than time in proportion to its length.
+_SUBDOMAIN = rf"{_DOMAIN_CHARACTER}{_LABEL_TAIL.replace('_', '')}{{0,250}}+(?<![_\-])\."
+_NAME = rf"{_DOMAIN_CHARACTER}{_LABEL_TAIL}{{0,250}}+(?<!-)\."
 _IN_PATH = rf"[a-z\u0400-\u04ff0-9!*';:=+,.$/%#\[\]\-\u2013_~@|&{_ACCENTED}]"
 _BALANCED = rf"\((?:{_IN_PATH}+|{_IN_PATH}*\({_IN_PATH}+\){_IN_PATH}*)\)"
 _ENDS_PATH = rf"[+\-a-z\u0400-\u04ff0-9=_#/{_ACCENTED}]"
@@ -38,7 +40,7 @@ _PATH = rf"(?:{_IN_PATH}*(?:{_BALANCED}{_IN_PATH}*)*{_ENDS_PATH}|{_BALANCED}|@{_
 _QUERY = r"\?[a-z0-9!?*'@();:&=+$/%#\[\]\-_.,~|]*[a-z0-9\-_&=#/]"
 _URL = regex.compile(
     rf"(?P<before>[^A-Za-z0-9@＠$#＃{_NEVER}]|[{_DIRECTIONS}]|^)"
-    rf"(?P<url>(?P<scheme>https?://)?(?P<domain>{_SUBDOMAIN}*{_NAME}{_LAST_LABEL})(?::[0-9]+)?"
+    rf"(?P<url>(?P<scheme>https?://)?(?P<domain>(?:{_SUBDOMAIN}){{0,126}}{_NAME}{_LAST_LABEL})(?::[0-9]+)?"
     rf"(?P<path>/{_PATH}*)?(?:{_QUERY})?)",
     regex.IGNORECASE | regex.VERSION0,
     top=TOP_LEVEL_DOMAINS,

@@ -168,7 +168,7 @@ def test_what_the_platform_refuses_is_told_and_nothing_is_stored(stores, agency,
 )
 def test_a_token_that_no_header_can_carry_is_refused_without_showing_it(stores, agency, connect, token):
     """It is refused before the platform is asked."""
-    with pytest.raises(InputRefused, match="^token") as refused:
+    with pytest.raises(InputRefused, match=r"^token") as refused:
         connect(Platform(stores), token=token)
     assert not token.strip() or token not in str(refused.value)
     assert _stored(agency) == []
@@ -186,7 +186,7 @@ def test_a_token_without_the_scopes_for_publishing_is_refused(stores, agency, co
 )
 def test_an_address_that_may_not_be_called_is_refused(stores, agency, connect, base_url):
     """Loopback is one of them unless a development setting allows it; a password in it is not repeated."""
-    with pytest.raises(InputRefused, match="^base_url") as refused:
+    with pytest.raises(InputRefused, match=r"^base_url") as refused:
         connect(Platform(stores), base_url=base_url)
     assert "a:b" not in str(refused.value)
     assert _stored(agency) == []

@@ -113,7 +113,7 @@ def test_a_file_beyond_the_limit_is_refused_before_it_is_read(add, tmp_path):
     path = tmp_path / "big.png"
     with path.open("wb") as file:
         file.truncate(500 * 1024 * 1024)
-    with pytest.raises(InputRefused, match="has 500.0 MiB, and 50 are the most"):
+    with pytest.raises(InputRefused, match=r"has 500\.0 MiB, and 50 are the most"):
         add(path)
 
 

@@ -352,7 +352,7 @@ def test_another_link_than_the_one_that_was_seen_is_refused(agency, make, mark):
     """A remote id is never replaced."""
     live = {"remote_id": "77", "accepted_at": NOW, "permalink": "https://social.example/@ann/77"}
     target_id = make("failed", texts=("One", "Two"), part_columns=live)
-    with pytest.raises(InputRefused, match="part 1 is live as https://social.example/@ann/77"):
+    with pytest.raises(InputRefused, match=r"part 1 is live as https://social\.example/@ann/77"):
         mark(target_id)
     mark(target_id, "77")
     assert agency.target(target_id)["status"] == "published"

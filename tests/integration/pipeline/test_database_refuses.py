@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from socialq.domain.finding import after_look
 from socialq.domain.ids import new_id, new_token
-from socialq.domain.settlement import after_failure, after_lease_end, after_look
+from socialq.domain.settlement import after_failure, after_lease_end
 from socialq.domain.states import TRANSITIONS, TargetStatus, derive_post_status
 from socialq.store.cell import post_targets
 from tests import factories, situations

@@ -471,16 +471,6 @@ class Claim:
         }
         return self.world.targets.accepted(**{**asked, **changes})
 
-    def part_accepted(self, remote_id: str, part_no: int = 1) -> bool:
-        return self.world.targets.part_accepted(
-            tenant_id=self.world.tenant,
-            target_id=self.target,
-            token=self.token,
-            part_no=part_no,
-            answer=Accepted(remote_id=remote_id),
-            lease_seconds=LEASE_SECONDS,
-        )
-
     def late(self, remote_id: str, part_no: int = 1) -> Any:
         """The answer comes after the claim was lost."""
         instant = self.work.target.key_instant or self.work.target.publish_at

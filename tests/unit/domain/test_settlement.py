@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socialq.domain.finding import after_look, after_published_look, published
 from socialq.domain.outcomes import (
     Absent,
     AuthLost,
@@ -28,9 +29,6 @@ from socialq.domain.outcomes import (
 )
 from socialq.domain.retry import LONGEST_RATE_LIMIT_SECONDS
 from socialq.domain.finding import (
-    after_look,
-    after_published_look,
-    published,
 )
 from socialq.domain.settlement import (
     Decision,
@@ -484,9 +482,9 @@ def test_a_guards_wait_ends_at_publish_by():
 
 def test_a_published_target_is_looked_for_again_only_after_an_unknown():
     """An hour after a retry that followed an unknown; otherwise nothing is left to do."""
-    plain = published(now=NOW, retried_after_unknown=False, accepted_at=None, rules=RULES)
+    plain = published(now=NOW, retried_after_unknown=False, rules=RULES)
     assert (plain.next_kind, plain.next_at, plain.changes["published_at"]) == (None, None, NOW)
-    again = published(now=NOW, retried_after_unknown=True, accepted_at=NOW, rules=RULES)
+    again = published(now=NOW, retried_after_unknown=True, rules=RULES)
     assert (again.next_kind, again.next_at) == (LOOK, NOW + timedelta(seconds=3600))
 
 
