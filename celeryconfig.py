@@ -19,6 +19,7 @@ task_default_routing_key = "control"
 task_create_missing_queues = False
 task_routes = {
     "socialq.publish_target": {"queue": "publishing", "routing_key": "publishing"},
+    "socialq.prepare_target": {"queue": "preparing", "routing_key": "preparing"},
     "socialq.*": {"queue": "control", "routing_key": "control"},
 }
 

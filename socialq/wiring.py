@@ -18,16 +18,18 @@ from socialq.domain.retry import RetryPolicy
 from socialq.domain.settlement import Rules
 from socialq.pipeline.dispatch import Dispatcher
 from socialq.pipeline.look import Looker
+from socialq.pipeline.prepare import Preparer
 from socialq.pipeline.publish import Publisher, PublishLimits
 from socialq.pipeline.relay import Relay
 from socialq.pipeline.sweep import CellSweep, QueueSweep
 from socialq.pipeline.window import Window
 from socialq.providers.http import Http
-from socialq.providers.registry import adapter_for
+from socialq.providers.registry import ADAPTERS, adapter_for
 from socialq.store.central import heartbeats
 from socialq.store.index_store import DISPATCH_CHANNEL, PostgresIndex
 from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.media_files import MediaFiles
+from socialq.store.prepare_store import PostgresPrepares
 from socialq.store.rate_buckets import RedisBuckets
 from socialq.store.stores import Stores
 from socialq.store.target_store import PostgresTargets
@@ -37,10 +39,11 @@ from socialq.upkeep.token_refresh import TokenRefresh
 from socialq.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from uuid import UUID
 
     from socialq.domain.clock import Clock
+    from socialq.domain.hops import Lane
     from socialq.domain.work import AccountRow
     from socialq.pipeline.ports import Queue
     from socialq.settings import Settings
@@ -120,9 +123,17 @@ class Wiring:
 
     @cached_property
     def central_index(self) -> CentralIndex:
+        return self._index_of_lane("main")
+
+    @cached_property
+    def prepare_index(self) -> CentralIndex:
+        return self._index_of_lane("prepare")
+
+    def _index_of_lane(self, lane: Lane) -> CentralIndex:
         settings = self.settings
         return CentralIndex(
             self.stores,
+            lane=lane,
             bounds=DispatchBounds(
                 max_enqueued=settings.max_enqueued,
                 tenant_cap=settings.max_enqueued_per_tenant,
@@ -183,10 +194,32 @@ class Wiring:
             rules=self.rules,
         )
 
+    @cached_property
+    def preparer(self) -> Preparer:
+        return Preparer(
+            targets=self.targets,
+            prepares=PostgresPrepares(self.stores),
+            index=self.index,
+            credentials=AccountCredentials(self.vault),
+            tokens=self.token_refresh,
+            files=self.files,
+            http=self.http,
+            adapter_for=adapter_for,
+            rules=self.rules,
+        )
+
+    def machine_cell(self, cell: str) -> MachineCell:
+        """Build what relay and sweep see of a cell."""
+        aheads = {name: adapter.prepare_ahead for name, adapter in ADAPTERS.items()}
+        return MachineCell(
+            self.stores.cell(cell),
+            prepare_ahead_seconds={name: ahead.total_seconds() for name, ahead in aheads.items() if ahead},
+        )
+
     def relay(self, cell: str) -> Relay:
         """Build one cell's relay."""
         return Relay(
-            outbox=MachineCell(self.stores.cell(cell)),
+            outbox=self.machine_cell(cell),
             index=self.central_index,
             batch=self.settings.relay_batch,
         )
@@ -201,21 +234,26 @@ class Wiring:
         door = AdvisoryDoor(self.stores.cell(cell).machine, name=f"relay:{cell}", channel=OUTBOX_CHANNEL)
         return self._window(f"relay:{cell}", door, scan)
 
-    def dispatcher(self, queue: Queue) -> Dispatcher:
-        """Build the dispatcher on a queue."""
-        return Dispatcher(
-            due=self.central_index, queue=queue, clock=self.clock, batch=self.settings.dispatch_batch
-        )
+    def dispatcher(self, queue: Queue, *, lane: Lane = "main") -> Dispatcher:
+        """Build the dispatcher of a lane on its queue."""
+        due = self.central_index if lane == "main" else self.prepare_index
+        return Dispatcher(due=due, queue=queue, clock=self.clock, batch=self.settings.dispatch_batch)
 
-    def dispatch_window(self, queue: Queue) -> Window:
-        """Build the dispatch window: it listens on the central database."""
+    def dispatch_window(self, queues: Mapping[Lane, Queue]) -> Window:
+        """Build the dispatch window: it listens on the central database and serves every lane, main first."""
+        dispatchers = [self.dispatcher(queue, lane=lane) for lane, queue in queues.items()]
+
+        def scan() -> float | None:
+            waits = [wait for dispatcher in dispatchers if (wait := dispatcher.scan()) is not None]
+            return min(waits, default=None)
+
         door = AdvisoryDoor(self.stores.central, name="dispatch", channel=DISPATCH_CHANNEL)
-        return self._window("dispatch", door, self.dispatcher(queue).scan)
+        return self._window("dispatch", door, scan)
 
     def cell_sweep(self, cell: str) -> CellSweep:
         """Build one cell's sweep."""
         return CellSweep(
-            overdue=MachineCell(self.stores.cell(cell)),
+            overdue=self.machine_cell(cell),
             index=self.index,
             index_writer=self.central_index,
             index_seqs=self.central_index,
@@ -223,9 +261,10 @@ class Wiring:
             rules=self.rules,
         )
 
-    def queue_sweep(self, queue: Queue) -> QueueSweep:
-        """Build the sweep of unanswered messages."""
-        return QueueSweep(due=self.central_index, queue=queue, index=self.index)
+    def queue_sweep(self, queue: Queue, *, lane: Lane = "main") -> QueueSweep:
+        """Build the sweep of a lane's unanswered messages."""
+        due = self.central_index if lane == "main" else self.prepare_index
+        return QueueSweep(due=due, queue=queue, index=self.index)
 
     def _window(self, name: str, door: AdvisoryDoor, scan: Callable[[], float | None]) -> Window:
         def beat() -> None:

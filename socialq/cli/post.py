@@ -12,14 +12,13 @@ from socialq.cli.client import tenant_option
 from socialq.cli.naming import chosen_accounts, owner_of
 from socialq.cli.opening import actor, opened
 from socialq.cli.output import cell, console, iso, json_option, minute, print_json, status, table
+from socialq.cli.writing import refuse_content, stored, written_text
 from socialq.domain.errors import InputProblem, InputRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from uuid import UUID
 
     from socialq.store.view_rows import PostView
-    from socialq.wiring import Wiring
 
 
 @click.group(name="post")
@@ -65,6 +64,7 @@ def create(
     """Write a post, approve it and give it its time."""
     from socialq.desk import clients, connect, plan, tenants
     from socialq.desk.content import parts_of_text
+    from socialq.desk.schedule import slot_of
     from socialq.domain.local_time import resolve
 
     if text is not None and text_file is not None:
@@ -81,9 +81,12 @@ def create(
             at, zone=zone, default_zone=brand.time_zone, now=now, field="--at", zone_field="--tz"
         )
         chosen = chosen_accounts(connect.list_accounts(wiring.stores, tenant=agency.id), accounts)
-        written = _written(text, text_file)
-        parts_of_text(written)  # refused before any file is stored
-        files = _stored(wiring, tenant=agency.id, client=brand.id, media=media, alt=alt)
+        written = written_text(text, text_file)
+        grace = wiring.settings.past_grace_minutes
+        # Whatever can be refused is refused before a file is stored: nothing stays behind half-written.
+        slot_of(resolved, now=now, grace_minutes=grace)
+        refuse_content(written, media=media, accounts=chosen)
+        files = stored(wiring, tenant=agency.id, client=brand.id, media=media, alt=alt)
         made = plan.plan_post(
             wiring.stores,
             tenant=agency.id,
@@ -93,7 +96,7 @@ def create(
             labels=labels,
             resolved=resolved,
             now=now,
-            grace_minutes=wiring.settings.past_grace_minutes,
+            grace_minutes=grace,
             publish_by_hours=wiring.settings.publish_by_hours,
             actor=actor(),
         )
@@ -142,39 +145,6 @@ def show_one(*, post_id: UUID, tenant: str | None, as_json: bool) -> None:
         print_json(post)
     else:
         _print(post)
-
-
-def _written(text: str | None, text_file: Any) -> str:
-    if text_file is None:
-        return text or ""
-    try:
-        return str(text_file.read())
-    except UnicodeDecodeError:
-        problem, way_out = "is not UTF-8", "save it as UTF-8"
-        raise InputRefused(
-            [InputProblem(field="--file", value=text_file.name, problem=problem, way_out=way_out)]
-        ) from None
-
-
-def _stored(
-    wiring: Wiring, *, tenant: UUID, client: UUID, media: Sequence[Path], alt: Sequence[str]
-) -> list[UUID]:
-    """Put the images into the client's library; one that is there already is not stored twice."""
-    from socialq.desk import library
-
-    described = [*alt, *[""] * (len(media) - len(alt))]
-    return [
-        library.add_media(
-            wiring.stores,
-            wiring.files,
-            tenant=tenant,
-            client=client,
-            source=path,
-            alt_text=text,
-            actor=actor(),
-        ).id
-        for path, text in zip(media, described, strict=True)
-    ]
 
 
 def _print(post: PostView) -> None:

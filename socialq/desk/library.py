@@ -225,5 +225,5 @@ def _unchanged(file: BinaryIO, inspected: Inspected) -> Iterator[bytes]:
     while chunk := file.read(_CHUNK_BYTES):
         digest.update(chunk)
         yield chunk
-    if False:
+    if digest.hexdigest() != inspected.sha256:
         raise refusal("media", inspected.file_name, "changed while it was read", "try again")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from socialq.domain.states import NextKind
+
+
+Lane = Literal["main", "prepare"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class IndexRow:
     """None: no next work; the row is done."""
     due_at: datetime | None
     publish_by: datetime | None
+    lane: Lane = "main"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,6 +114,8 @@ class NextKind(StrEnum):
 
     PUBLISH = "publish"
     LOOK = "look"
+    PREPARE = "prepare"
+    """Ahead of the publish, in its own lane of the index; never a target's next work itself."""
 
 
 class PostStatus(StrEnum):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
-Role = Literal["beat", "control", "publishing", "web", "flower", "sandbox"]
+Role = Literal["beat", "control", "publishing", "preparing", "web", "flower", "sandbox"]
 
 STOP_ORDER: Final[tuple[tuple[Role, ...], ...]] = (
-    ("beat", "control", "publishing"),
+    ("beat", "control", "publishing", "preparing"),
     ("web", "flower"),
     ("sandbox",),
 )
@@ -53,7 +53,11 @@ def beat(number: int, *, home: Path) -> Service:
 
 
 def worker(
-    role: Literal["control", "publishing"], number: int, *, concurrency: int, drain_seconds: float
+    role: Literal["control", "publishing", "preparing"],
+    number: int,
+    *,
+    concurrency: int,
+    drain_seconds: float,
 ) -> Service:
     """Build a worker of one queue, on threads: what it does is mostly waiting for networks."""
     name = f"{role}-{number}"

@@ -47,6 +47,7 @@ class Wanted:
     """What is to run."""
 
     publishing: int = 1
+    preparing: int = 1
     control: int = 1
     beats: int = 1
     web: bool = True
@@ -131,6 +132,11 @@ class LocalStack:
                 )
             case "publishing":
                 concurrency = settings.publishing_concurrency
+                return services.worker(
+                    role, number, concurrency=concurrency, drain_seconds=settings.drain_seconds
+                )
+            case "preparing":
+                concurrency = settings.preparing_concurrency
                 return services.worker(
                     role, number, concurrency=concurrency, drain_seconds=settings.drain_seconds
                 )
@@ -275,6 +281,8 @@ class LocalStack:
         wanted = self.wanted
         for number in range(1, wanted.publishing + 1):
             self.supervisor.start(self.service("publishing", number))
+        for number in range(1, wanted.preparing + 1):
+            self.supervisor.start(self.service("preparing", number))
         for number in range(1, wanted.control + 1):
             self.supervisor.start(self.service("control", number))
         for number in range(1, wanted.beats + 1):

@@ -106,6 +106,21 @@ class Targets(Protocol):
         """Remote ids of the account that some part owns, as far as they were seen after `since`."""
 
 
+class Prepares(Protocol):
+    """The prepare lane's leases and results."""
+
+    def take(self, target: Target, *, token: UUID, lease_seconds: float) -> int | None:
+        """Take the lease; returns the tries so far; None: not wanted any more, or another is at it."""
+
+    def store(
+        self, target: Target, *, token: UUID, part_no: int, result: Mapping[str, Any], lease_seconds: float
+    ) -> bool:
+        """Keep a step's result; False: the publish has begun, or the lease is lost."""
+
+    def end(self, target: Target, *, token: UUID, again_at: datetime | None) -> bool:
+        """End the lease: done for this version, or again at a time."""
+
+
 class Index(Protocol):
     """The central dispatch index."""
 
@@ -124,6 +139,9 @@ class Index(Protocol):
 
         A row whose newer message is out already is left alone.
         """
+
+    def set_prepare(self, *, target: Target, message_seq: int, at: datetime | None) -> None:
+        """Set the prepare lane's row: again at a time, or done."""
 
     def hold(self, *, scope: str, key: str, until: datetime, reason: str) -> None:
         """Hold an account, an app or a platform."""

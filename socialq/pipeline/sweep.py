@@ -114,13 +114,11 @@ class CellSweep:
         found, after = 0, None
         while rows := self.overdue.overdue_rows(after=after, limit=_AUDIT_PAGE):
             found += self._re_emit(rows)
-            after = rows[-1]
-            if len(rows) < _AUDIT_PAGE:
-                break
+            after = [row for row in rows if row.lane == "main"][-1]
         return found
 
     def _re_emit(self, rows: Sequence[IndexRow]) -> int:
-        known = self.index_seqs.seqs_of([row.target_id for row in rows])
+        known = self.index_seqs.seqs_of([row.target_id for row in rows]) if rows else {}
         missing = [row for row in rows if known.get(row.target_id, (-1, ""))[0] < row.seq]
         if missing:
             log.warning("re_emitted", rows=len(missing), cell=self.overdue.name)

@@ -144,6 +144,8 @@ class Adapter(ABC):
     required_scopes: ClassVar[frozenset[str]]
     """Without these the account can't publish (guard 6)."""
     finder: ClassVar[Finder | None]
+    prepare_ahead: ClassVar[timedelta | None] = None
+    """How long before its slot a post with media is prepared; None: nothing is done ahead."""
     rate_limits: ClassVar[tuple[RateLimit, ...]] = ()
     """How many publish requests the platform allows; our own buckets keep to it, so that none is wasted."""
     deduplicates: ClassVar[KeyDeduplication | None]

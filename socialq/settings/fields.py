@@ -163,6 +163,8 @@ class Settings(BaseSettings):
     """The wait a guard gives when the platform named no time."""
     publishing_concurrency: Count = 32
     """Threads of one publishing worker."""
+    preparing_concurrency: Count = 8
+    """Threads of one preparing worker."""
     control_concurrency: Annotated[int, Field(ge=6)] = 12
     """Threads of one control worker; four are held by the relay and dispatch windows and their successors."""
 

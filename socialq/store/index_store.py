@@ -93,6 +93,21 @@ class PostgresIndex:
 
         self._best_effort(step, "index.repair_missed", target=str(target.id))
 
+    def set_prepare(self, *, target: Target, message_seq: int, at: datetime | None) -> None:
+        """Set the prepare lane's row."""
+        statement = dispatch_index.repair(
+            target_id=target.id,
+            lane="prepare",
+            seq=target.seq,
+            message_seq=message_seq,
+            kind=None if at is None else "prepare",
+            due_at=at,
+            publish_by=target.publish_by,
+        )
+        self._best_effort(
+            lambda: self._central.pipelined(statement), "index.prepare_missed", target=str(target.id)
+        )
+
     def hold(self, *, scope: str, key: str, until: datetime, reason: str) -> None:
         """Hold an account, an app or a platform."""
 
@@ -118,7 +133,7 @@ class PostgresIndex:
         )
 
     @staticmethod
-    def _best_effort(step: Callable[[], None], event: str, **fields: str) -> None:
+    def _best_effort(step: Callable[[], object], event: str, **fields: str) -> None:
         try:
             with_patience(step, seconds=_PATIENCE_SECONDS)
         except PASSING as error:

@@ -5,11 +5,12 @@ Implements `Outbox`, `Overdue`, `IndexWriter`, `DuePicker` and `IndexSeqs` of `s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import psycopg
+from psycopg.types.json import Jsonb
 
 from socialq.domain.hops import Event, IndexRow, Picked, RowsRefusedError
 from socialq.domain.states import NextKind
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from socialq.domain.hops import Lane
     from socialq.domain.outcomes import Evidence
     from socialq.domain.settlement import Decision
     from socialq.domain.targets import PartState, Target
@@ -35,20 +37,25 @@ _NIL: Final = UUID(int=0)
 _SCAN_FACTOR: Final = 5
 """Up to this many times the batch the pick takes rows in the order of their times; beyond, tenant by tenant."""
 
-_INDEX_COLUMNS: Final = """
-    t.id AS target_id, t.tenant_id, t.account_id, t.platform, a.provider_app_id, t.seq, t.next_kind AS kind,
-    t.next_at AS due_at, t.publish_by
+# Two lanes of one target: its next work, and ahead of it whatever can be prepared. `prepares` says that the
+# platform and the version have something to prepare at all, `prepare_at` when, NULL once it is done or too late.
+_SELECT: Final = """
+SELECT t.id AS target_id, t.tenant_id, t.account_id, t.platform, a.provider_app_id, t.seq, t.next_kind AS kind,
+       t.next_at AS due_at, t.publish_by,
+       p.ahead IS NOT NULL AND v.media_ids <> '{}' AS prepares,
+       CASE WHEN v.media_ids <> '{}' AND t.status IN ('scheduled', 'retry_scheduled')
+                 AND t.prepared_version_id IS DISTINCT FROM t.version_id
+            THEN GREATEST(t.next_at - p.ahead * interval '1 second', t.prepare_next_at) END AS prepare_at
+FROM cell.post_targets t
+JOIN cell.accounts a ON a.id = t.account_id
+JOIN cell.post_versions v ON v.id = t.version_id
+CROSS JOIN LATERAL (SELECT (%(aheads)s::jsonb ->> t.platform)::float8 AS ahead) p
 """
 
-_ROWS_OF = f"""
-SELECT {_INDEX_COLUMNS}
-FROM cell.post_targets t JOIN cell.accounts a ON a.id = t.account_id
-WHERE t.id = ANY (%(target_ids)s) AND t.status <> 'publishing'
-"""
+_ROWS_OF = f"{_SELECT} WHERE t.id = ANY (%(target_ids)s) AND t.status <> 'publishing'"
 
 _ALL_ROWS = f"""
-SELECT {_INDEX_COLUMNS}
-FROM cell.post_targets t JOIN cell.accounts a ON a.id = t.account_id
+{_SELECT}
 WHERE t.id > %(after)s AND t.status <> 'publishing' AND t.next_kind IS NOT NULL
 ORDER BY t.id
 LIMIT %(limit)s
@@ -68,8 +75,7 @@ ORDER BY publish_by LIMIT %(limit)s
 """
 
 _OVERDUE = f"""
-SELECT {_INDEX_COLUMNS}
-FROM cell.post_targets t JOIN cell.accounts a ON a.id = t.account_id
+{_SELECT}
 WHERE t.next_kind IS NOT NULL AND t.next_at < now() - interval '10 seconds' AND t.status <> 'publishing'
   AND (t.next_at, t.id) > (COALESCE(%(after_at)s, '-infinity'::timestamptz), %(after_id)s)
 ORDER BY t.next_at, t.id LIMIT %(limit)s
@@ -79,10 +85,11 @@ ORDER BY t.next_at, t.id LIMIT %(limit)s
 class MachineCell:
     """One cell's outbox and scheduling columns. Implements `Outbox` and `Overdue`."""
 
-    def __init__(self, databases: CellDatabases) -> None:
-        """Use the machine role of the cell's database."""
+    def __init__(self, databases: CellDatabases, *, prepare_ahead_seconds: Mapping[str, float]) -> None:
+        """Use the machine role of the cell's database; say by platform how far ahead posts are prepared."""
         self.name = databases.name
         self._machine = databases.machine
+        self._aheads = Jsonb(dict(prepare_ahead_seconds))
 
     def unrelayed(self, *, limit: int) -> list[Event]:
         """Read the oldest unrelayed events."""
@@ -167,7 +174,8 @@ class MachineCell:
 
     def _rows(self, sql: str, params: Mapping[str, Any]) -> list[IndexRow]:
         with self._machine.transaction(actor="relay") as session:
-            return [_index_row(row) for row in session.all(sql, params)]
+            found = session.all(sql, {**params, "aheads": self._aheads})
+        return [index_row for row in found for index_row in _index_rows(row)]
 
     def _targets(self, sql: str, limit: int) -> list[Target]:
         with self._machine.transaction(actor="sweep") as session:
@@ -191,10 +199,11 @@ class DispatchBounds:
 class CentralIndex:
     """The dispatch index as relay, dispatch and sweep use it."""
 
-    def __init__(self, stores: Stores, *, bounds: DispatchBounds) -> None:
-        """Use the central database of `stores`."""
+    def __init__(self, stores: Stores, *, bounds: DispatchBounds, lane: Lane = "main") -> None:
+        """Use the central database of `stores`; pick, count and send again in one lane."""
         self._central = stores.central
         self._bounds = bounds
+        self._lane = lane
 
     def upsert(self, cell: str, rows: Sequence[IndexRow]) -> int:
         """Mirror rows where their seq is newer. Raises `RowsRefusedError`; then nothing was written."""
@@ -215,12 +224,13 @@ class CentralIndex:
 
     def enqueued(self) -> int:
         """Count messages that are out and unanswered."""
-        [rows] = self._central.pipelined(dispatch_index.enqueued())
+        [rows] = self._central.pipelined(dispatch_index.enqueued(lane=self._lane))
         return int(rows[0]["enqueued"])
 
     def pick(self, *, limit: int) -> Picked:
         """Make due rows enqueued, and ask when the next one is ready, in one round trip."""
         statement = dispatch_index.pick(
+            lane=self._lane,
             limit=limit,
             scan=limit * _SCAN_FACTOR,
             max_enqueued=self._bounds.max_enqueued,
@@ -228,7 +238,9 @@ class CentralIndex:
             slow_cap=self._bounds.slow_cap,
             resend_seconds=self._bounds.resend_base_seconds,
         )
-        answer, following = self._central.pipelined(statement, dispatch_index.next_ready(), actor="dispatch")
+        answer, following = self._central.pipelined(
+            statement, dispatch_index.next_ready(lane=self._lane), actor="dispatch"
+        )
         rows = sorted(
             (row for row in answer if row["target_id"] is not None), key=lambda row: row["ready_at"]
         )
@@ -251,6 +263,7 @@ class CentralIndex:
         with self._central.transaction(actor="sweep") as session:
             return dispatch_index.resend(
                 session,
+                lane=self._lane,
                 limit=limit,
                 base_seconds=self._bounds.resend_base_seconds,
                 cap_seconds=self._bounds.resend_cap_seconds,
@@ -267,15 +280,23 @@ class CentralIndex:
             return dispatch_index.forget_cell(session, cell)
 
 
-def _index_row(row: Row) -> IndexRow:
+def _index_rows(row: Row) -> list[IndexRow]:
+    """Read one target as its rows of the index: the main lane, then the prepare lane where there is one."""
+    prepares, prepare_at = row.pop("prepares"), row.pop("prepare_at")
     kind = row["kind"]
-    return IndexRow(**{**row, "kind": None if kind is None else NextKind(kind)})
+    main = IndexRow(**{**row, "kind": None if kind is None else NextKind(kind)})
+    if not prepares:
+        return [main]
+    ahead = replace(
+        main, lane="prepare", kind=None if prepare_at is None else NextKind.PREPARE, due_at=prepare_at
+    )
+    return [main, ahead]
 
 
 def _index_values(cell: str, row: IndexRow) -> dict[str, Any]:
     return {
         "target_id": str(row.target_id),
-        "lane": "main",
+        "lane": row.lane,
         "tenant_id": str(row.tenant_id),
         "cell": cell,
         "account_id": str(row.account_id),

@@ -37,7 +37,7 @@ def create_app(wiring: Wiring) -> Flask:
     """Build the app on a wiring. Connects to nothing."""
     app = Flask("socialq.web")
     app.config["MAX_CONTENT_LENGTH"] = 64 * 1024
-    app.jinja_env.filters |= {"instant": formats.instant, "words": formats.words}
+    app.jinja_env.filters |= {"account": formats.account, "instant": formats.instant, "words": formats.words}
     app.register_blueprint(health.build(wiring))
     app.register_blueprint(targets_page.build(wiring))
     app.after_request(_with_headers)

@@ -23,3 +23,11 @@ def instant(moment: datetime | None) -> Markup:
 def words(name: str) -> str:
     """Write a status as words: `needs_attention` → `needs attention`."""
     return name.replace("_", " ")
+
+
+def account(name: str) -> Markup:
+    """Write `platform:handle`, the user's name before everything else."""
+    platform, _, handle = name.partition(":")
+    user, _, domain = handle.partition("@")
+    where = f"{domain} · {platform}" if domain else platform
+    return Markup("<b>{}</b> <small>{}</small>").format(user, where)

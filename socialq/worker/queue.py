@@ -18,18 +18,24 @@ if TYPE_CHECKING:
 
     from celery import Celery
 
-    from socialq.domain.hops import Message
+    from socialq.domain.hops import Lane, Message
+    from socialq.pipeline.ports import Queue
 
 PUBLISH_TASK: Final = "socialq.publish_target"
-_QUEUE: Final = "publishing"
+PREPARE_TASK: Final = "socialq.prepare_target"
+_TASK_AND_QUEUE: Final[dict[Lane, tuple[str, str]]] = {
+    "main": (PUBLISH_TASK, "publishing"),
+    "prepare": (PREPARE_TASK, "preparing"),
+}
 
 
 class CeleryQueue:
-    """Sends publish messages and counts those that wait."""
+    """Sends one lane's messages and counts those that wait."""
 
-    def __init__(self, app: Celery) -> None:
-        """Use the app's broker."""
+    def __init__(self, app: Celery, *, lane: Lane = "main") -> None:
+        """Use the app's broker and the lane's queue."""
         self._app = app
+        self._task, self._queue = _TASK_AND_QUEUE[lane]
 
     def send(self, messages: Sequence[Message]) -> None:
         """Send a batch. Raises `QueueUnreachableError`; then some may have been sent all the same."""
@@ -37,7 +43,7 @@ class CeleryQueue:
             with self._app.producer_or_acquire() as producer, producer.batch():
                 for message in messages:
                     self._app.send_task(
-                        PUBLISH_TASK,
+                        self._task,
                         args=(
                             str(message.tenant_id),
                             str(message.target_id),
@@ -51,14 +57,15 @@ class CeleryQueue:
             raise QueueUnreachableError(type(error).__name__) from error
 
     def length(self) -> int:
-        """Count waiting messages."""
+        """Count waiting messages. kombu's Redis client adds the global key prefix by itself."""
         try:
             with self._app.connection_for_write() as connection:
-                length: int = connection.default_channel.client.llen(self._key())
+                length: int = connection.default_channel.client.llen(self._queue)
                 return length
         except (KombuError, redis.RedisError, OSError) as error:
             raise QueueUnreachableError(type(error).__name__) from error
 
-    def _key(self) -> str:
-        # kombu's Redis client adds the global key prefix to this by itself.
-        return _QUEUE
+
+def queues(app: Celery) -> dict[Lane, Queue]:
+    """Build the queue of every lane, the main one first."""
+    return {lane: CeleryQueue(app, lane=lane) for lane in _TASK_AND_QUEUE}

@@ -6,6 +6,7 @@ shown by Flower and kept in Redis.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -13,11 +14,14 @@ import structlog
 
 from socialq.domain.hops import Message
 from socialq.domain.states import NextKind
-from socialq.worker.queue import PUBLISH_TASK, CeleryQueue
+from socialq.worker.queue import PREPARE_TASK, PUBLISH_TASK, queues
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from celery import Celery
 
+    from socialq.domain.hops import Lane
     from socialq.wiring import Wiring
 
 
@@ -31,25 +35,44 @@ def register(app: Celery, wiring: Wiring) -> None:
 def _register_publishing(app: Celery, wiring: Wiring) -> None:
     @app.task(name=PUBLISH_TASK)
     def publish_target(tenant: str, target: str, seq: int, kind: str) -> None:
-        message = Message(tenant_id=UUID(tenant), target_id=UUID(target), seq=seq, kind=NextKind(kind))
-        if _stopping():
-            # This worker claims nothing more: another one gets the message at once, not at its re-send.
-            wiring.central_index.put_back([{"target_id": message.target_id, "lane": "main", "seq": seq}])
-            wiring.central_index.wake_dispatch()
-            return
-        with structlog.contextvars.bound_contextvars(tenant=tenant, target=target, seq=seq):
-            try:
-                if message.kind is NextKind.LOOK:
-                    wiring.looker.look(message)
-                else:
-                    wiring.publisher.publish(message)
-            finally:
-                structlog.contextvars.unbind_contextvars("attempt")
+        message = _message(tenant, target, seq, kind)
+        with _at_work_on(wiring, message, lane="main") as goes_on:
+            if goes_on and message.kind is NextKind.LOOK:
+                wiring.looker.look(message)
+            elif goes_on:
+                wiring.publisher.publish(message)
+
+    @app.task(name=PREPARE_TASK)
+    def prepare_target(tenant: str, target: str, seq: int, kind: str) -> None:
+        message = _message(tenant, target, seq, kind)
+        with _at_work_on(wiring, message, lane="prepare") as goes_on:
+            if goes_on:
+                wiring.preparer.prepare(message)
+
+
+def _message(tenant: str, target: str, seq: int, kind: str) -> Message:
+    return Message(tenant_id=UUID(tenant), target_id=UUID(target), seq=seq, kind=NextKind(kind))
+
+
+@contextmanager
+def _at_work_on(wiring: Wiring, message: Message, *, lane: Lane) -> Iterator[bool]:
+    """Bind the log context of a message; False: this worker is stopping and has given the message back."""
+    if _stopping():
+        # Another worker gets it at once, not at its re-send.
+        wiring.central_index.put_back([{"target_id": message.target_id, "lane": lane, "seq": message.seq}])
+        wiring.central_index.wake_dispatch()
+        yield False
+        return
+    with structlog.contextvars.bound_contextvars(
+        tenant=str(message.tenant_id), target=str(message.target_id), seq=message.seq
+    ):
+        try:
+            yield True
+        finally:
+            structlog.contextvars.unbind_contextvars("attempt")
 
 
 def _register_windows(app: Celery, wiring: Wiring) -> None:
-    queue = CeleryQueue(app)
-
     @app.task(name="socialq.relay_tick")
     def relay_tick() -> None:
         for cell in wiring.stores.cell_names():
@@ -63,15 +86,14 @@ def _register_windows(app: Celery, wiring: Wiring) -> None:
     @app.task(name="socialq.dispatch_window")
     def dispatch_window() -> None:
         with structlog.contextvars.bound_contextvars(window="dispatch"):
-            wiring.dispatch_window(queue).run(stopping=_stopping)
+            wiring.dispatch_window(queues(app)).run(stopping=_stopping)
 
 
 def _register_sweeps(app: Celery, wiring: Wiring) -> None:
-    queue = CeleryQueue(app)
-
     @app.task(name="socialq.sweep")
     def sweep() -> None:
-        wiring.queue_sweep(queue).sweep()
+        for lane, queue in queues(app).items():
+            wiring.queue_sweep(queue, lane=lane).sweep()
         for cell in wiring.stores.cell_names():
             with structlog.contextvars.bound_contextvars(cell=cell):
                 wiring.cell_sweep(cell).sweep()

@@ -169,6 +169,12 @@ CREATE TABLE cell.post_targets (
     looks_done       integer NOT NULL DEFAULT 0,
     looks_failed     integer NOT NULL DEFAULT 0,
     published_at     timestamptz,
+    -- The prepare lane: its own lease, which never stands in the way of the publish. Done for a version, or not.
+    prepared_version_id uuid,
+    prepare_next_at  timestamptz CHECK (prepare_next_at < '9999-01-01'),
+    prepare_tries    integer NOT NULL DEFAULT 0,
+    prepare_token    uuid,
+    prepare_until    timestamptz,
     created_at       timestamptz NOT NULL DEFAULT now(),
     updated_at       timestamptz NOT NULL DEFAULT now(),
     UNIQUE (post_id, account_id),
@@ -443,7 +449,8 @@ CREATE POLICY all_tenants ON cell.target_history TO socialq_machine WITH CHECK (
 GRANT SELECT, INSERT, UPDATE ON cell.outbox_events TO socialq_machine;
 GRANT SELECT (tenant_id, id, post_id, account_id, platform, version_id, status, reason, detail, seq, next_kind,
               next_at, publish_at, publish_by, key_instant, attempt_count, tries_spent, lease_token, lease_until,
-              holds_account, cancel_requested, lost_at, looks_done, looks_failed, published_at, updated_at),
+              holds_account, cancel_requested, lost_at, looks_done, looks_failed, published_at, updated_at,
+              prepared_version_id, prepare_next_at),
       UPDATE (status, reason, detail, seq, next_kind, next_at, tries_spent, lease_token, lease_until, holds_account,
               cancel_requested, lost_at, looks_done, looks_failed, updated_at)
     ON cell.post_targets TO socialq_machine;
@@ -455,6 +462,9 @@ GRANT SELECT (tenant_id, target_id, attempt_no, token, state, part_no, marked_at
       UPDATE (state, finished_at, code, message)
     ON cell.publishing_attempts TO socialq_machine;
 GRANT SELECT (tenant_id, id, platform, provider_app_id, hold_until) ON cell.accounts TO socialq_machine;
+-- Which targets have files to prepare; not what is in a version.
+CREATE POLICY all_tenants ON cell.post_versions TO socialq_machine USING (true);
+GRANT SELECT (tenant_id, id, media_ids) ON cell.post_versions TO socialq_machine;
 GRANT SELECT (tenant_id, status, suspended_at, stopped_at) ON cell.tenant_state TO socialq_machine;
 GRANT INSERT ON cell.target_history TO socialq_machine;
 """

@@ -41,7 +41,7 @@ CREATE TABLE central.publish_dispatch_index (
     platform          text NOT NULL,
     provider_app_id   uuid,
     seq               bigint NOT NULL,
-    kind              text NOT NULL CHECK (kind IN ('publish', 'look')),
+    kind              text NOT NULL CHECK (kind IN ('publish', 'look', 'prepare')),
     due_at            timestamptz NOT NULL CHECK (isfinite(due_at)),
     -- greatest(due_at, the holds that apply): what the dispatcher compares with its clock.
     ready_at          timestamptz NOT NULL,
@@ -61,13 +61,13 @@ CREATE TABLE central.publish_dispatch_index (
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_vacuum_cost_limit = 2000
 );
-CREATE INDEX dispatch_index_ready ON central.publish_dispatch_index (ready_at, target_id)
+CREATE INDEX dispatch_index_ready ON central.publish_dispatch_index (lane, ready_at, target_id)
     WHERE status = 'pending';
-CREATE INDEX dispatch_index_enqueued_account ON central.publish_dispatch_index (account_id)
+CREATE INDEX dispatch_index_enqueued_account ON central.publish_dispatch_index (account_id, lane)
     WHERE status = 'enqueued';
-CREATE INDEX dispatch_index_resend ON central.publish_dispatch_index (resend_at)
+CREATE INDEX dispatch_index_resend ON central.publish_dispatch_index (lane, resend_at)
     WHERE status = 'enqueued';
-CREATE INDEX dispatch_index_tenant_ready ON central.publish_dispatch_index (tenant_id, ready_at)
+CREATE INDEX dispatch_index_tenant_ready ON central.publish_dispatch_index (lane, tenant_id, ready_at)
     WHERE status = 'pending';
 CREATE INDEX dispatch_index_pending_account ON central.publish_dispatch_index (account_id, ready_at)
     WHERE status = 'pending';

@@ -31,11 +31,11 @@ ACTOR: Final = "demo"
 ACCEPTANCE_ACCOUNTS: Final = tuple(f"acceptance_{number:02d}" for number in range(1, 11))
 KILL_ACCOUNTS: Final = tuple(f"northlight_{number}" for number in range(1, 9))
 
-BEGIN_AFTER_SECONDS: Final = 4.0
+BEGIN_AFTER_SECONDS: Final = 3.0
 """From the moment of planning to the first post: the import itself takes a second or two."""
 STEP_SECONDS: Final = 0.6
 """Between two instants of the launch week, which are days or hours apart in the file."""
-KILL_AFTER_SECONDS: Final = 3.0
+KILL_AFTER_SECONDS: Final = 2.0
 ACCEPTANCE_AFTER_SECONDS: Final = 6.0
 
 

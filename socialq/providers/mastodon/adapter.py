@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from socialq.domain.clock import Clock, SystemClock
 from socialq.domain.outcomes import Evidence, Rejected
+from socialq.domain.rates import RateLimit
 from socialq.providers.base import Adapter, Connection, Finder, KeyDeduplication
 from socialq.providers.http import Call, NetworkFailure, transient_failure
 from socialq.providers.mastodon.answers import json_object, read_failure, read_status, text_id
@@ -46,6 +47,10 @@ class Mastodon(Adapter):
     platform: ClassVar[str] = "mastodon"
     required_scopes: ClassVar[frozenset[str]] = frozenset({"write:statuses", "write:media", "read:statuses"})
     # The listing reads the database that the create wrote to; a lagging replica is given a moment.
+    # https://docs.joinmastodon.org/api/rate-limits/: 300 requests in five minutes for each token.
+    rate_limits: ClassVar[tuple[RateLimit, ...]] = (RateLimit(amount=300, per_seconds=300),)
+    # A file that no post uses is deleted after a day; ten minutes are enough for any upload.
+    prepare_ahead: ClassVar[timedelta | None] = timedelta(minutes=10)
     finder: ClassVar[Finder | None] = Finder(lag=timedelta(seconds=5))
     deduplicates: ClassVar[KeyDeduplication | None] = KeyDeduplication(life=timedelta(hours=1))
 

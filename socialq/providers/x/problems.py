@@ -60,7 +60,7 @@ def said_in(answer: Answer) -> Said | None:
         return None
     problems = list(_problems(body))
     kinds = {kind for problem in problems for kind in _kinds(problem)}
-    codes = {problem.get("code") for problem in problems}
+    codes = [problem.get("code") for problem in problems]
     words = [word for problem in problems for word in _words(problem)]
     return Said(
         kinds=frozenset(kinds),

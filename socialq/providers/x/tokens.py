@@ -92,13 +92,14 @@ def _life(expires_in: object) -> timedelta:
 
 
 def _refused(answer: Answer) -> PrepareFailure:
-    error = json_object(answer).get("error")
+    told = json_object(answer).get("error")
+    error = told if isinstance(told, str) else ""
     if answer.status >= 500 or answer.status == 408:
         return _lost(f"X answered a refresh with status {answer.status}", status=answer.status)
     if answer.status not in {400, 401}:
         return read_failure(answer)
     if error in _SPENT:
-        return AuthLost(evidence=_evidence(answer, str(error)))
+        return AuthLost(evidence=_evidence(answer, error))
     if error in _OUR_FAULT or answer.status == 401:
         # Whom X does not know here is the application: the refresh token stands in the body.
         return Ours(evidence=_evidence(answer, "application_refused"))

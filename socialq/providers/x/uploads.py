@@ -183,7 +183,7 @@ def _state(data: dict[str, Any]) -> str | None:
 def _asked_pause(data: dict[str, Any]) -> float:
     info = data.get("processing_info")
     asked = info.get("check_after_secs") if isinstance(info, dict) else None
-    if not isinstance(asked, int | float) or isinstance(asked, bool) or asked <= 0:
+    if not isinstance(asked, int | float) or isinstance(asked, bool) or not asked > 0:  # NaN too
         return _ASK_AGAIN_SECONDS
     return min(float(asked), _LATEST_ASK_SECONDS)
 

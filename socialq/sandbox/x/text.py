@@ -1,8 +1,8 @@
 """Text as X reads it: where its links, tags and mentions are, and how much it counts.
 
-Follows twitter-text 3.1.0 (github.com/twitter/twitter-text, configuration version 3). One deliberate
-difference: any joined emoji sequence and any pair of flag letters counts as one emoji, not only those that
-the library's emoji release knew.
+Follows twitter-text 3.1.0 (github.com/twitter/twitter-text, configuration version 3). Differences: any
+joined emoji sequence and any pair of flag letters counts as one emoji, not only those that the library's
+emoji release knew; and a host whose labels are emoji is read whole, not in halves of UTF-16.
 """
 
 import unicodedata
@@ -40,7 +40,7 @@ _PATH = rf"(?:{_IN_PATH}*(?:{_BALANCED}{_IN_PATH}*)*{_ENDS_PATH}|{_BALANCED}|@{_
 _QUERY = r"\?[a-z0-9!?*'@();:&=+$/%#\[\]\-_.,~|]*[a-z0-9\-_&=#/]"
 _URL = regex.compile(
     rf"(?P<before>[^A-Za-z0-9@＠$#＃{_NEVER}]|[{_DIRECTIONS}]|^)"
-    rf"(?P<url>(?P<scheme>https?://)?(?P<domain>(?:{_SUBDOMAIN}){{0,126}}{_NAME}{_LAST_LABEL})(?::[0-9]+)?"
+    rf"(?P<url>(?P<scheme>https?://)?(?P<domain>(?:{_SUBDOMAIN}){{0,20}}{_NAME}{_LAST_LABEL})(?::[0-9]+)?"
     rf"(?P<path>/{_PATH}*)?(?:{_QUERY})?)",
     regex.IGNORECASE | regex.VERSION0,
     top=TOP_LEVEL_DOMAINS,

@@ -65,9 +65,10 @@ _PICK = """
 WITH RECURSIVE saturated AS MATERIALIZED (
     SELECT count(*) = %(scan)s AS yes FROM (
         SELECT FROM central.publish_dispatch_index
-        WHERE status = 'pending' AND ready_at <= now() ORDER BY ready_at LIMIT %(scan)s) s
+        WHERE lane = %(lane)s AND status = 'pending' AND ready_at <= now() ORDER BY ready_at LIMIT %(scan)s) s
 ), out AS MATERIALIZED (
-    SELECT tenant_id, platform, enqueued_at FROM central.publish_dispatch_index WHERE status = 'enqueued'
+    SELECT tenant_id, platform, enqueued_at FROM central.publish_dispatch_index
+    WHERE lane = %(lane)s AND status = 'enqueued'
 ), room AS MATERIALIZED (
     SELECT GREATEST(0, LEAST(%(limit)s, %(max_enqueued)s - count(*))) AS places FROM out
 ), slow AS MATERIALIZED (
@@ -75,32 +76,32 @@ WITH RECURSIVE saturated AS MATERIALIZED (
     GROUP BY platform HAVING count(*) >= %(slow_cap)s
 ), tenants AS (
     SELECT (SELECT i.tenant_id FROM central.publish_dispatch_index i
-            WHERE i.status = 'pending' ORDER BY i.tenant_id LIMIT 1) AS tenant_id
+            WHERE i.lane = %(lane)s AND i.status = 'pending' ORDER BY i.tenant_id LIMIT 1) AS tenant_id
     WHERE (SELECT yes FROM saturated)
     UNION ALL
     SELECT (SELECT i.tenant_id FROM central.publish_dispatch_index i
-            WHERE i.status = 'pending' AND i.tenant_id > t.tenant_id ORDER BY i.tenant_id LIMIT 1)
+            WHERE i.lane = %(lane)s AND i.status = 'pending' AND i.tenant_id > t.tenant_id ORDER BY i.tenant_id LIMIT 1)
     FROM tenants t WHERE t.tenant_id IS NOT NULL
 ), due AS MATERIALIZED (
     (SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at
      FROM central.publish_dispatch_index i
      WHERE NOT (SELECT yes FROM saturated)
-       AND i.status = 'pending' AND i.ready_at <= now()
+       AND i.lane = %(lane)s AND i.status = 'pending' AND i.ready_at <= now()
        AND i.platform NOT IN (SELECT platform FROM slow)
        AND NOT EXISTS (
            SELECT FROM central.publish_dispatch_index e
-           WHERE e.account_id = i.account_id AND e.status = 'enqueued' AND e.lane = i.lane)
+           WHERE e.account_id = i.account_id AND e.lane = %(lane)s AND e.status = 'enqueued')
      ORDER BY i.ready_at, i.target_id
      LIMIT %(scan)s)
     UNION ALL
     SELECT r.* FROM tenants t CROSS JOIN LATERAL (
         SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at
         FROM central.publish_dispatch_index i
-        WHERE i.tenant_id = t.tenant_id AND i.status = 'pending' AND i.ready_at <= now()
+        WHERE i.lane = %(lane)s AND i.tenant_id = t.tenant_id AND i.status = 'pending' AND i.ready_at <= now()
           AND i.platform NOT IN (SELECT platform FROM slow)
           AND NOT EXISTS (
               SELECT FROM central.publish_dispatch_index e
-              WHERE e.account_id = i.account_id AND e.status = 'enqueued' AND e.lane = i.lane)
+              WHERE e.account_id = i.account_id AND e.lane = %(lane)s AND e.status = 'enqueued')
         ORDER BY i.ready_at
         LIMIT GREATEST(2, %(limit)s / (SELECT count(*) FROM tenants))) r
 ), first_of_account AS (
@@ -128,16 +129,17 @@ WITH RECURSIVE saturated AS MATERIALIZED (
     RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.ready_at
 )
 SELECT p.*, s.yes AS saturated, r.places,
-       (SELECT count(*) FROM first_of_account) > (SELECT count(*) FROM chosen) OR EXISTS (SELECT FROM slow) AS held_back
+       (SELECT count(*) FROM first_of_account) > (SELECT count(*) FROM chosen)
+       OR EXISTS (SELECT FROM slow) AS held_back
 FROM saturated s CROSS JOIN room r LEFT JOIN picked p ON true
 """
 
-_ENQUEUED = "SELECT count(*) AS enqueued FROM central.publish_dispatch_index WHERE status = 'enqueued'"
+_ENQUEUED = "SELECT count(*) AS enqueued FROM central.publish_dispatch_index WHERE lane = %(lane)s AND status = 'enqueued'"
 
 _NEXT_READY = """
 SELECT extract(epoch FROM min(ready_at) - clock_timestamp())::float8 AS seconds
 FROM central.publish_dispatch_index
-WHERE status = 'pending' AND ready_at > now()
+WHERE lane = %(lane)s AND status = 'pending' AND ready_at > now()
 """
 
 _PUT_BACK = """
@@ -151,7 +153,7 @@ WHERE i.target_id = r.target_id AND i.lane = r.lane AND i.seq = r.seq AND i.stat
 _RESEND = """
 WITH silent AS MATERIALIZED (
     SELECT target_id, lane FROM central.publish_dispatch_index
-    WHERE status = 'enqueued' AND resend_at <= now()
+    WHERE lane = %(lane)s AND status = 'enqueued' AND resend_at <= now()
     ORDER BY resend_at
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
@@ -235,7 +237,14 @@ def upsert(session: Session, rows: Sequence[dict[str, Any]]) -> int:
 
 
 def pick(
-    *, limit: int, scan: int, max_enqueued: int, tenant_cap: int, slow_cap: int, resend_seconds: float
+    *,
+    lane: str,
+    limit: int,
+    scan: int,
+    max_enqueued: int,
+    tenant_cap: int,
+    slow_cap: int,
+    resend_seconds: float,
 ) -> Statement:
     """Build the pick: pending and due rows become enqueued.
 
@@ -244,6 +253,7 @@ def pick(
     was picked there is one row with a NULL target_id.
     """
     return _PICK, {
+        "lane": lane,
         "limit": limit,
         "scan": scan,
         "max_enqueued": max_enqueued,
@@ -253,14 +263,14 @@ def pick(
     }
 
 
-def enqueued() -> Statement:
-    """Build the count of enqueued rows."""
-    return _ENQUEUED, {}
+def enqueued(*, lane: str) -> Statement:
+    """Build the count of enqueued rows of a lane."""
+    return _ENQUEUED, {"lane": lane}
 
 
-def next_ready() -> Statement:
+def next_ready(*, lane: str) -> Statement:
     """Build the question how many seconds from now the next row is ready; NULL where there is none."""
-    return _NEXT_READY, {}
+    return _NEXT_READY, {"lane": lane}
 
 
 def put_back(session: Session, rows: Sequence[Row]) -> int:
@@ -269,9 +279,11 @@ def put_back(session: Session, rows: Sequence[Row]) -> int:
     return session.run(_PUT_BACK, {"rows": Jsonb(keys)})
 
 
-def resend(session: Session, *, limit: int, base_seconds: float, cap_seconds: float) -> list[Row]:
+def resend(session: Session, *, lane: str, limit: int, base_seconds: float, cap_seconds: float) -> list[Row]:
     """Take enqueued rows that nobody answered, to send their message again."""
-    return session.all(_RESEND, {"limit": limit, "base_seconds": base_seconds, "cap_seconds": cap_seconds})
+    return session.all(
+        _RESEND, {"lane": lane, "limit": limit, "base_seconds": base_seconds, "cap_seconds": cap_seconds}
+    )
 
 
 def finish(settled: Sequence[Settled], *, lane: str = "main") -> Statement:

@@ -252,31 +252,36 @@ def test_the_rules_in_python_are_the_databases(world: World):
     target = world.post()
     chance = random.Random(7)
     agreed = {True: 0, False: 0}
-    for status, *_ in list(product(S, range(12))):
-        row = {
-            "status": status,
-            **{**_PLAIN, **STATES[status]},
-            "publish_at": NOW,
-            "publish_by": NOW,
-        }
-        if chance.random() < 0.7:
-            column = chance.choice(
-                ["next_kind", "next_at", "lease_token", "lease_until", "holds_account", "lost_at", "published_at", "publish_by"]
-            )
-            row[column] = {
-                "next_kind": chance.choice([None, "publish", "look"]),
-                "holds_account": not row["holds_account"],
-                "lease_token": None if row["lease_token"] else new_token(),
-            }.get(column, None if row[column] else NOW)
-        broken = situations.broken_rules(row)
-        try:
-            world.arrange_target(target, **row)
-            refused_by = None
-        except psycopg.errors.CheckViolation as error:
-            refused_by = error.diag.constraint_name
-        assert (refused_by in broken) if broken else refused_by is None, (row, broken, refused_by)
-        agreed[bool(broken)] += 1
+    with world.owner() as connection:
+        connection.execute("ALTER TABLE cell.post_targets DISABLE TRIGGER record_move")
+        for status, *_ in product(S, range(16)):
+            row = _random_row(chance, status)
+            broken = situations.broken_rules(row)
+            try:
+                with connection.transaction(force_rollback=True):
+                    connection.execute(
+                        f"UPDATE cell.post_targets SET {assign(row)} WHERE id = %(id)s", {**row, "id": target}
+                    )
+                refused_by = None
+            except psycopg.errors.CheckViolation as error:
+                refused_by = error.diag.constraint_name
+            assert (refused_by in broken) if broken else refused_by is None, (row, broken, refused_by)
+            agreed[bool(broken)] += 1
+        connection.rollback()
     assert min(agreed.values()) > 20
+
+
+def _random_row(chance: random.Random, status: TargetStatus) -> dict[str, Any]:
+    """A whole row in a state, with one column changed in most cases."""
+    row = {"status": status, **_PLAIN, **STATES[status], "publish_at": NOW, "publish_by": NOW}
+    if chance.random() < 0.7:
+        column = chance.choice([name for name in row if name not in {"status", "publish_at"}])
+        row[column] = {
+            "next_kind": chance.choice([None, "publish", "look"]),
+            "holds_account": not row["holds_account"],
+            "lease_token": None if row["lease_token"] else new_token(),
+        }.get(column, None if row[column] else NOW)
+    return row
 
 
 # The view.
@@ -287,28 +292,37 @@ def test_the_view_of_post_statuses_says_what_the_domain_says(world: World):
     chance = random.Random(11)
     accounts = [world.new_account() for _ in range(4)]
     expected: dict[UUID, str] = {}
-    statuses = [status for status in S if status is not S.PUBLISHING]
-    for _ in range(60):
-        count = chance.randint(0, 4)
+    changes: list[dict[str, Any]] = []
+    for _ in range(80):
         approved = chance.random() < 0.5
         made = factories.make_post(
-            world.stores, world.tenant, world.client, accounts[:count], status="draft", approved=approved
+            world.stores,
+            world.tenant,
+            world.client,
+            accounts[: chance.randint(0, 4)],
+            status="draft",
+            approved=approved,
         )
-        pairs = []
-        for target in made.target_ids:
-            status, live = chance.choice(statuses), chance.random() < 0.3
-            pairs.append((status, live))
-            row = {**_PLAIN, **STATES[status], "publish_at": NOW, "publish_by": NOW, "holds_account": False}
-            _arrange_fast(world, target, status, row, live=live)
+        # Few states a post, so that posts of one kind come up, too.
+        statuses = chance.sample(list(S), chance.randint(1, 3))
+        pairs = [(chance.choice(statuses), chance.random() < 0.3) for _ in made.target_ids]
         expected[made.post_id] = derive_post_status(pairs, pending_approval=not approved)
-    rows = world.rows("SELECT post_id, status FROM cell.post_statuses")
+        for target, (status, live) in zip(made.target_ids, pairs, strict=True):
+            row = {**_PLAIN, **STATES[status], "publish_at": NOW, "publish_by": NOW}
+            changes.append({**row, "status": status, "id": target, "live": live})
+    with world.owner() as connection:
+        connection.execute("ALTER TABLE cell.post_targets DISABLE TRIGGER record_move")
+        connection.execute("DROP INDEX cell.post_targets_account_held")
+        columns = [name for name in changes[0] if name not in {"id", "live"}]
+        with connection.cursor() as cursor:
+            sql = f"UPDATE cell.post_targets SET {assign(dict.fromkeys(columns))} WHERE id = %(id)s"
+            cursor.executemany(sql, changes)
+        connection.execute(
+            "UPDATE cell.target_parts SET remote_id = 'r', accepted_at = now() WHERE target_id = ANY (%s)",
+            [[change["id"] for change in changes if change["live"]]],
+        )
+        connection.execute("SELECT set_config('socialq.tenant', %s, true)", [str(world.tenant)])
+        rows = connection.execute("SELECT post_id, status FROM cell.post_statuses").fetchall()
+        connection.rollback()
     assert {row["post_id"]: row["status"] for row in rows} == expected
     assert len(set(expected.values())) >= 8
-
-
-def _arrange_fast(world: World, target: UUID, status: str, row: dict[str, Any], *, live: bool) -> None:
-    world.arrange_target(target, **{**row, "status": status})
-    if live:
-        world.arrange(
-            "UPDATE cell.target_parts SET remote_id = 'r', accepted_at = now() WHERE target_id = %(id)s", id=target
-        )

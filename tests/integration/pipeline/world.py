@@ -206,6 +206,25 @@ class World:
     # The hops.
 
     def publisher(self, **changes: Any) -> Publisher:
+        return self._made(Publisher, changes)
+
+    def looker(self, **changes: Any) -> Looker:
+        return self._made(Looker, changes)
+
+    def relay(self, **changes: Any) -> Relay:
+        return self._made(Relay, {"index": self.central, "batch": 500, **changes})
+
+    def central_index(self, **bounds: Any) -> CentralIndex:
+        return CentralIndex(self.stores, bounds=DispatchBounds(**bounds))
+
+    def dispatcher(self, **changes: Any) -> Dispatcher:
+        return self._made(Dispatcher, changes)
+
+    def sweep(self, **changes: Any) -> CellSweep:
+        return self._made(CellSweep, changes)
+
+    def _made(self, hop: Any, changes: Mapping[str, Any]) -> Any:
+        """Build a hop from what it asks for, by name."""
         limits = PublishLimits(
             lease_seconds=LEASE_SECONDS,
             publish_deadline_seconds=30.0,
@@ -213,9 +232,15 @@ class World:
             guard_wait_seconds=60.0,
             suspension_grace_hours=24.0,
         )
-        parts: dict[str, Any] = {
+        known: dict[str, Any] = {
             "targets": self.targets,
             "index": self.index,
+            "index_writer": self.central,
+            "index_seqs": self.central,
+            "outbox": self.machine,
+            "overdue": self.machine,
+            "due": self.central,
+            "queue": self.queue,
             "credentials": NoSecrets(),
             "tokens": NeverEnding(),
             "buckets": self.buckets,
@@ -226,40 +251,10 @@ class World:
             "rules": self.rules,
             "limits": limits,
             "worker": "test:1",
+            "batch": 200,
+            **changes,
         }
-        return Publisher(**{**parts, **changes})
-
-    def looker(self, **changes: Any) -> Looker:
-        parts: dict[str, Any] = {
-            "targets": self.targets,
-            "index": self.index,
-            "credentials": NoSecrets(),
-            "files": NoFiles(),
-            "http": self.platform,
-            "adapter_for": lambda _platform: self.platform,
-            "rules": self.rules,
-        }
-        return Looker(**{**parts, **changes})
-
-    def relay(self, **changes: Any) -> Relay:
-        return Relay(**{"outbox": self.machine, "index": self.central, "batch": 500, **changes})
-
-    def central_index(self, **bounds: Any) -> CentralIndex:
-        return CentralIndex(self.stores, bounds=DispatchBounds(**bounds))
-
-    def dispatcher(self, **changes: Any) -> Dispatcher:
-        return Dispatcher(**{"due": self.central, "queue": self.queue, "batch": 200, **changes})
-
-    def sweep(self, **changes: Any) -> CellSweep:
-        parts: dict[str, Any] = {
-            "overdue": self.machine,
-            "index": self.index,
-            "index_writer": self.central,
-            "index_seqs": self.central,
-            "adapter_for": lambda _platform: self.platform,
-            "rules": self.rules,
-        }
-        return CellSweep(**{**parts, **changes})
+        return hop(**{name: known[name] for name in hop.__dataclass_fields__ if name in known})
 
     def queue_sweep(self) -> QueueSweep:
         return QueueSweep(due=self.central, queue=self.queue, index=self.index)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialq.domain.finding import after_look, after_published_look, published
+from socialq.domain.finding import after_late_acceptance, after_look, after_published_look, published
 from socialq.domain.outcomes import (
     Absent,
     AuthLost,
@@ -28,8 +28,6 @@ from socialq.domain.outcomes import (
     Unknown,
 )
 from socialq.domain.retry import LONGEST_RATE_LIMIT_SECONDS
-from socialq.domain.finding import (
-)
 from socialq.domain.settlement import (
     Decision,
     Rules,
@@ -277,11 +275,11 @@ def test_every_outcome_of_a_request_has_its_place(outcome: Any, given: dict[str,
 def test_every_outcome_but_a_lost_one_resolves_the_mark(
     outcome: Any, given: dict[str, Any], expected: tuple[Any, Any]
 ):
-    """A clear answer means that the request had no effect; a lost one leaves the mark and counts."""
+    """A clear answer means that the request had no effect; what may be live leaves the mark and counts."""
     decision = after_failure(in_flight(**given), outcome, RULES)
     lost = expected[0] in {S.UNKNOWN_OUTCOME, S.NEEDS_ATTENTION}
     assert decision.clear_mark is not lost
-    assert decision.count_unknown is isinstance(outcome, Unknown)
+    assert decision.count_unknown is lost
 
 
 def test_a_transient_failure_spends_one_try_and_waits_with_jitter():
@@ -486,6 +484,25 @@ def test_a_published_target_is_looked_for_again_only_after_an_unknown():
     assert (plain.next_kind, plain.next_at, plain.changes["published_at"]) == (None, None, NOW)
     again = published(now=NOW, retried_after_unknown=True, rules=RULES)
     assert (again.next_kind, again.next_at) == (LOOK, NOW + timedelta(seconds=3600))
+
+
+@settings(max_examples=300, deadline=None)
+@given(situations(*S), st.integers(1, 3), st.lists(st.booleans(), min_size=3, max_size=3))
+def test_a_late_acceptance_never_sends_what_is_live_and_never_stands_still(situation, part_no, live):
+    """Whatever state it meets: published when all parts are live, else its seq moves on or the mark sees it."""
+    target = situation.target
+    parts = [PartState(part_no=number + 1, remote_id="(live)" if there else None) for number, there in enumerate(live)]
+    move = after_late_acceptance(target, parts, part_no, now=NOW, rules=RULES)
+    all_live = all(part.live or part.part_no == part_no for part in parts)
+    if move is None:
+        assert target.status is S.PUBLISHED or (target.status is S.PUBLISHING and not all_live)
+        return
+    assert is_legal(target.status, move.to)
+    assert broken_rules(after(target, move)) == []
+    assert (move.to is S.PUBLISHED) == all_live
+    if target.status is S.UNKNOWN_OUTCOME and not all_live:
+        withdrawn = target.cancel_requested
+        assert (move.to, move.next_kind) == ((S.FAILED, None) if withdrawn else (S.RETRY_SCHEDULED, PUBLISH))
 
 
 def test_a_duplicate_answer_after_an_unknown_is_not_asked_for_without_end():

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
-from socialq.domain import outcomes
 from socialq.domain.outcomes import Accepted, Ours, RateLimited, Rejected, Transient
 from socialq.providers.base import MediaItem, Part
-from socialq.providers.http import Answer
 from socialq.providers.x import X
 from socialq.providers.x.answers import read_failure
 from tests.unit.providers.x.script import NOW, NOW_HEADER, answer, id_at, problem
+
+if TYPE_CHECKING:
+    from socialq.domain import outcomes
+    from socialq.providers.http import Answer
 
 PART = Part(number=1, text="hello", key="k")
 PROBLEMS = "https://api.x.com/2/problems"
@@ -190,10 +193,10 @@ def test_a_rate_limit_says_how_long_and_for_whom(headers: dict[str, str], second
 
 def test_our_failures_pause_the_application_or_the_platform() -> None:
     """Credits and permissions are the application's; a retired endpoint is everybody's."""
-    credits, retired = read(answer(402, b"")), read(answer(410, b""))
-    assert isinstance(credits, Ours)
+    unpaid, retired = read(answer(402, b"")), read(answer(410, b""))
+    assert isinstance(unpaid, Ours)
     assert isinstance(retired, Ours)
-    assert (credits.scope, retired.scope) == ("app", "platform")
+    assert (unpaid.scope, retired.scope) == ("app", "platform")
 
 
 def test_evidence_holds_the_problem_and_no_token() -> None:
