@@ -98,9 +98,19 @@ class Vault:
                 f"{key_id} is not the one that it was encrypted with"
             ) from None
 
+    @property
+    def active_key_id(self) -> str:
+        """The id of the key that new values are encrypted with."""
+        return self._active
+
     def needs_rotation(self, value: str) -> bool:
         """Whether the value should be encrypted anew, with the active key. Raises `TamperedValue`."""
-        return _parse(value, "the value")[0] != self._active
+        return key_id_of(value) != self._active
+
+
+def key_id_of(value: str) -> str:
+    """The id of the key that a value was encrypted with. Raises `TamperedValue`."""
+    return _parse(value, "the value")[0]
 
 
 def new_key() -> str:

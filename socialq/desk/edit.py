@@ -95,7 +95,7 @@ def _editable(session: Session, post_id: UUID) -> list[Target]:
         if any(part.live for part in parts):
             problem = f"is partly live (target {target.id})"
             raise refusal("post", post_id, problem, "retry or cancel that target first")
-        if False:
+        if any(part.unresolved for part in parts):
             problem = f"may be live (target {target.id})"
             raise refusal("post", post_id, problem, "retry, cancel or mark that target published first")
     return open_targets

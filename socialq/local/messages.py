@@ -61,10 +61,11 @@ class Sender:
             found = self._app.control.inspect(timeout=timeout_seconds, connection=connection).active() or {}
         return sum(task["name"] == _PUBLISH for tasks in found.values() for task in tasks)
 
-    def answering(self, *, most: int, timeout_seconds: float = 1.0) -> int:
-        """Count the workers that answer a ping; returns as soon as `most` have."""
+    def answering(self, *, most: int, timeout_seconds: float = 1.0) -> set[str]:
+        """Name the workers (`publishing-1`) that answer a ping; returns as soon as `most` have."""
         with self._app.connection_for_write() as connection:
-            return len(self._app.control.ping(timeout=timeout_seconds, limit=most, connection=connection))
+            replies = self._app.control.ping(timeout=timeout_seconds, limit=most, connection=connection)
+        return {node.partition("@")[0] for reply in replies for node in reply}
 
     def close(self) -> None:
         """Let the app go."""

@@ -22,6 +22,9 @@ STOP_ORDER: Final[tuple[tuple[Role, ...], ...]] = (
 )
 """Who is stopped together, first things first: workers drain while the platforms still answer them."""
 
+WORKERS: Final[frozenset[Role]] = frozenset({"control", "publishing", "preparing"})
+"""The roles that Celery answers a ping for."""
+
 _APP: Final = ("-m", "celery", "-A", "socialq.worker")
 # No mingle and no gossip: workers need nothing of each other, and start a second sooner without.
 _QUIET: Final = ("--without-mingle", "--without-gossip")

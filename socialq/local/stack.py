@@ -144,13 +144,20 @@ class LocalStack:
                 raise ValueError(f"there is one {role} at most")
 
     def wait_ready(self, *, seconds: float = 30.0) -> bool:
-        """Wait until every worker answers; False if some did not within `seconds`."""
-        expected = self.wanted.publishing + self.wanted.control
+        """Wait until every worker that runs answers; False if some did not within `seconds`."""
         sender = Sender(self.settings.redis_url.get_secret_value())
         try:
-            return wait_until(lambda: sender.answering(most=expected) >= expected, seconds=seconds)
+            return wait_until(lambda: self._all_answer(sender), seconds=seconds)
         finally:
             sender.close()
+
+    def _all_answer(self, sender: Sender) -> bool:
+        expected = {
+            name
+            for name, child in self.supervisor.children.items()
+            if child.service.role in services.WORKERS and child.alive
+        }
+        return expected <= sender.answering(most=len(expected))
 
     def start_web(self) -> None:
         """Start the web; `start` does it unless it was not wanted, then it can be had later."""

@@ -7,6 +7,7 @@ tick succeeds the holder, so that nobody is blind between two windows; correctne
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -60,7 +61,7 @@ class Window:
 
     def _watch(self, watch: Watch, stopping: Callable[[], bool]) -> str:
         ends_at = self.clock.monotonic() + self.window_seconds
-        beaten_at = 0.0
+        beaten_at = -math.inf
         while not stopping():
             next_in = self.scan()
             now = self.clock.monotonic()

@@ -4,7 +4,6 @@ import threading
 import time
 from datetime import UTC, datetime
 
-
 # An id that would be from so long after now is of another making, and says nothing about these.
 FOREIGN_AFTER_MS = 10 * 365 * 86_400_000
 

@@ -85,11 +85,13 @@ ORDER BY t.next_at, t.id LIMIT %(limit)s
 class MachineCell:
     """One cell's outbox and scheduling columns. Implements `Outbox` and `Overdue`."""
 
-    def __init__(self, databases: CellDatabases, *, prepare_ahead_seconds: Mapping[str, float]) -> None:
+    def __init__(
+        self, databases: CellDatabases, *, prepare_ahead_seconds: Mapping[str, float] | None = None
+    ) -> None:
         """Use the machine role of the cell's database; say by platform how far ahead posts are prepared."""
         self.name = databases.name
         self._machine = databases.machine
-        self._aheads = Jsonb(dict(prepare_ahead_seconds))
+        self._aheads = Jsonb(dict(prepare_ahead_seconds or {}))
 
     def unrelayed(self, *, limit: int) -> list[Event]:
         """Read the oldest unrelayed events."""

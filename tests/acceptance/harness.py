@@ -25,7 +25,6 @@ import requests
 
 from socialq.desk import clients, connect, plan, tenants
 from socialq.domain.local_time import resolve
-from socialq.local.messages import Sender
 from socialq.local.stack import LocalStack, Wanted
 from socialq.store import views
 from socialq.wiring import Wiring
@@ -209,17 +208,9 @@ class Stack:
     def start(self, role: Role, *, number: int = 1, wait: bool = True) -> int:
         """Start a process of a role, again or one more; returns its pid once it answers."""
         child = self._local.supervisor.start(self._local.service(role, number))
-        if wait and role in {"publishing", "control"}:
-            self.wait_workers(sum(len(self.pids.get(kind, [])) for kind in ("publishing", "control")))
+        if wait:
+            assert self._local.wait_ready(seconds=60), self.logs()
         return child.process.pid
-
-    def wait_workers(self, count: int, *, seconds: float = 40) -> None:
-        """Return once `count` workers answer."""
-        sender = Sender(self.redis_url)
-        try:
-            self.wait_until(lambda: sender.answering(most=count) >= count, seconds=seconds)
-        finally:
-            sender.close()
 
     def restart_postgres(self) -> None:
         """Stop PostgreSQL and start it again on its port and data."""

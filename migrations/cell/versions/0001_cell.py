@@ -250,7 +250,7 @@ CREATE TABLE cell.target_parts (
     FOREIGN KEY (tenant_id, target_id) REFERENCES cell.post_targets (tenant_id, id),
     CHECK ((marked_at IS NULL) = (marked_attempt IS NULL)),
     CHECK ((remote_id IS NULL) = (accepted_at IS NULL))
-) WITH (fillfactor = 85);
+) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000);
 """
 
 EVIDENCE = """
@@ -277,7 +277,10 @@ CREATE TABLE cell.publishing_attempts (
     UNIQUE (idempotency_key),
     FOREIGN KEY (tenant_id, target_id) REFERENCES cell.post_targets (tenant_id, id),
     CHECK ((state = 'in_flight') = (finished_at IS NULL))
-) WITH (fillfactor = 85);
+) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000);
+-- For "the last minutes" of the metrics: rows come in the order of time, so a summary of blocks is enough.
+CREATE INDEX publishing_attempts_time ON cell.publishing_attempts USING brin (claimed_at)
+    WITH (pages_per_range = 32, autosummarize = on);
 
 CREATE TABLE cell.publications (
     tenant_id       uuid NOT NULL,
@@ -333,6 +336,7 @@ CREATE TABLE cell.outbox_events (
     UNIQUE (target_id, seq)
 ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000);
 CREATE INDEX outbox_events_unrelayed ON cell.outbox_events (id) WHERE relayed_at IS NULL AND parked_at IS NULL;
+CREATE INDEX outbox_events_parked ON cell.outbox_events (id) WHERE relayed_at IS NULL AND parked_at IS NOT NULL;
 """
 
 MOVES = """
@@ -446,7 +450,10 @@ CREATE POLICY all_tenants ON cell.publishing_attempts TO socialq_machine USING (
 CREATE POLICY all_tenants ON cell.accounts TO socialq_machine USING (true);
 CREATE POLICY all_tenants ON cell.tenant_state TO socialq_machine USING (true);
 CREATE POLICY all_tenants ON cell.target_history TO socialq_machine WITH CHECK (true);
-GRANT SELECT, INSERT, UPDATE ON cell.outbox_events TO socialq_machine;
+GRANT SELECT, INSERT, UPDATE, DELETE ON cell.outbox_events TO socialq_machine;
+-- What nobody has relayed is work to come: pruning can't reach it.
+CREATE POLICY only_relayed_are_pruned ON cell.outbox_events AS RESTRICTIVE FOR DELETE TO socialq_machine
+    USING (relayed_at IS NOT NULL);
 GRANT SELECT (tenant_id, id, post_id, account_id, platform, version_id, status, reason, detail, seq, next_kind,
               next_at, publish_at, publish_by, key_instant, attempt_count, tries_spent, lease_token, lease_until,
               holds_account, cancel_requested, lost_at, looks_done, looks_failed, published_at, updated_at,
@@ -458,7 +465,8 @@ GRANT SELECT (tenant_id, target_id, part_no, marked_at, marked_attempt, mark_cle
               unknown_count, accepted_at),
       UPDATE (mark_cleared, unknown_count)
     ON cell.target_parts TO socialq_machine;
-GRANT SELECT (tenant_id, target_id, attempt_no, token, state, part_no, marked_at, claimed_at),
+GRANT SELECT (tenant_id, target_id, attempt_no, token, state, part_no, due_at, claimed_at, marked_at,
+              finished_at),
       UPDATE (state, finished_at, code, message)
     ON cell.publishing_attempts TO socialq_machine;
 GRANT SELECT (tenant_id, id, platform, provider_app_id, hold_until) ON cell.accounts TO socialq_machine;
@@ -469,6 +477,35 @@ GRANT SELECT (tenant_id, status, suspended_at, stopped_at) ON cell.tenant_state 
 GRANT INSERT ON cell.target_history TO socialq_machine;
 """
 
+# Who keeps vacuum from removing old row versions of this database. As its owner, because a session's
+# transaction is shown to that session's login and to members of pg_read_all_stats only. No query texts.
+VACUUM = """
+CREATE FUNCTION cell.vacuum_holders()
+RETURNS TABLE (kind text, name text, seconds float8, xmin_position bigint) LANGUAGE sql STABLE
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT 'transaction', format('process %s of %s (%s)', a.pid, a.usename, a.application_name),
+           extract(epoch FROM clock_timestamp() - a.xact_start)::float8,
+           pg_snapshot_xmax(pg_current_snapshot())::text::bigint - age(COALESCE(a.backend_xmin, a.backend_xid))
+    FROM pg_stat_activity a
+    WHERE (a.datname = current_database() OR a.backend_type = 'walsender')
+      AND COALESCE(a.backend_xmin, a.backend_xid) IS NOT NULL AND a.pid <> pg_backend_pid()
+      AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v)
+    UNION ALL
+    SELECT 'prepared transaction', format('%s of %s', p.gid, p.owner),
+           extract(epoch FROM clock_timestamp() - p.prepared)::float8, NULL::bigint
+    FROM pg_prepared_xacts p WHERE p.database = current_database()
+    UNION ALL
+    -- A slot, and a standby's feedback, have no clock: xmin's place in the count of transactions must tell.
+    SELECT 'replication slot', s.slot_name::text, NULL::float8,
+           pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+           - GREATEST(age(s.xmin), CASE WHEN s.database = current_database() THEN age(s.catalog_xmin) END)
+    FROM pg_replication_slots s
+    WHERE s.xmin IS NOT NULL OR (s.catalog_xmin IS NOT NULL AND s.database = current_database())
+$$;
+REVOKE ALL ON FUNCTION cell.vacuum_holders() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION cell.vacuum_holders() TO socialq_machine;
+"""
+
 
 def upgrade() -> None:
     for statements in (PEOPLE, POSTS, TARGETS, EVIDENCE, MOVES):
@@ -477,3 +514,4 @@ def upgrade() -> None:
         run(ROW_SECURITY.format(table=table))
     run(APP_GRANTS)
     run(MACHINE_GRANTS)
+    run(VACUUM)

@@ -97,10 +97,10 @@ class Apps:
         return app if secrets.compare_digest(app.client_secret.encode(), unquote(given).encode()) else None
 
     def _keep(self, client_id: str, name: str, redirect_uris: list[str], *, is_confidential: bool) -> App:
-        item = {"client_secret": secrets.token_urlsafe(38), "name": name, "redirect_uris": redirect_uris}
-        item |= {"is_confidential": is_confidential}
-        self._world.shelf.put(self._platform, "app", client_id, item=item)
-        return App(client_id, item["client_secret"], name, tuple(redirect_uris), is_confidential)
+        secret = secrets.token_urlsafe(38)
+        item = {"client_secret": secret, "name": name, "is_confidential": is_confidential}
+        self._world.shelf.put(self._platform, "app", client_id, item={**item, "redirect_uris": redirect_uris})
+        return App(client_id, secret, name, tuple(redirect_uris), is_confidential)
 
 
 def _host(address: str) -> str | None:

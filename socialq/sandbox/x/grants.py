@@ -53,9 +53,7 @@ class Grants:
         self._switches = switches
         self._lock = threading.Lock()
 
-    def start(
-        self, account: str, *, client_id: str, scopes: str, life_seconds: int | None = None
-    ) -> Pair:
+    def start(self, account: str, *, client_id: str, scopes: str, life_seconds: int | None = None) -> Pair:
         """A new family. `life_seconds` is that of its first access token alone."""
         life = self._switches.number("access_token_life_s") if life_seconds is None else life_seconds
         family_id = self._world.ids.next()

@@ -4,6 +4,7 @@ Arrives: `POST /2/media/upload`, and initialize, append, finalize. Leaves: media
 before its id is told to be whole; an id may be used in several posts until it expires.
 """
 
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,6 +36,7 @@ class Media:
         self._platform = platform
         self._ids = ids
         self._switches = switches
+        self._finalizing = threading.Lock()
 
     def upload(self, call: Call) -> Answer:
         """Everything in one request."""
@@ -76,16 +78,8 @@ class Media:
 
     def finalize(self, call: Call) -> Answer:
         """Join the segments; repeated, it answers the same again."""
-        media_id, item = self._own(call, call.arguments[0])
-        if item["is_open"]:
-            parts = sorted(self._world.media_dir.glob(f"{self._platform}-{media_id}-*.part"))
-            is_gapless = [self._part(media_id, index) for index in range(len(parts))] == parts
-            if not is_gapless or sum(part.stat().st_size for part in parts) != item["total_bytes"]:
-                raise errors.Refused(errors.invalid_request("Segments do not add up to provided total bytes."))
-            item = self._finished(media_id, item, parts)
-            for part in parts:
-                part.unlink(missing_ok=True)
-        return json_answer({"data": self._shown(media_id, item)})
+        with self._finalizing:
+            return self._finalized(call)
 
     def status(self, call: Call) -> Answer:
         query = call.request.query
@@ -120,6 +114,20 @@ class Media:
             return None
         settled = item["ready_at"] + self._switches.number("media_settling_ms") / 1000
         return None if item["fails"] or now < settled else item
+
+    def _finalized(self, call: Call) -> Answer:
+        media_id, item = self._own(call, call.arguments[0])
+        if item["is_open"]:
+            parts = sorted(self._world.media_dir.glob(f"{self._platform}-{media_id}-*.part"))
+            is_gapless = [self._part(media_id, index) for index in range(len(parts))] == parts
+            if not is_gapless or sum(part.stat().st_size for part in parts) != item["total_bytes"]:
+                raise errors.Refused(
+                    errors.invalid_request("Segments do not add up to provided total bytes.")
+                )
+            item = self._finished(media_id, item, parts)
+            for part in parts:
+                part.unlink(missing_ok=True)
+        return json_answer({"data": self._shown(media_id, item)})
 
     def _opened(self, call: Call, category: str, *, total_bytes: int) -> dict[str, Any]:
         ends = time.time() + self._switches.number("media_life_s")
@@ -181,7 +189,7 @@ def _key(media_id: str, item: Mapping[str, Any]) -> str:
 
 
 def _left(item: Mapping[str, Any]) -> int:
-    return max(0, round(item["ends"] - time.time()))
+    return max(0, round(float(item["ends"]) - time.time()))
 
 
 def _processing(item: Mapping[str, Any]) -> dict[str, Any]:

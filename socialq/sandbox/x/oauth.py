@@ -25,9 +25,31 @@ from socialq.sandbox.x.grants import Grants, Pair
 from socialq.sandbox.x.switches import Switches
 
 SCOPES = frozenset(
-    "tweet.read tweet.write tweet.moderate.write users.read users.email follows.read follows.write "
-    "offline.access space.read mute.read mute.write like.read like.write list.read list.write block.read "
-    "block.write bookmark.read bookmark.write dm.read dm.write media.write timeline.read".split()
+    [
+        "tweet.read",
+        "tweet.write",
+        "tweet.moderate.write",
+        "users.read",
+        "users.email",
+        "follows.read",
+        "follows.write",
+        "offline.access",
+        "space.read",
+        "mute.read",
+        "mute.write",
+        "like.read",
+        "like.write",
+        "list.read",
+        "list.write",
+        "block.read",
+        "block.write",
+        "bookmark.read",
+        "bookmark.write",
+        "dm.read",
+        "dm.write",
+        "media.write",
+        "timeline.read",
+    ]
 )
 
 
@@ -77,7 +99,11 @@ class OAuth:
         if account is None:
             return refusal_page("That account does not exist.")
         code = secrets.token_urlsafe(60)
-        item = {"account": account.name, "client_id": asked.app.client_id, "scopes": asked.scopes}
+        item: dict[str, Any] = {
+            "account": account.name,
+            "client_id": asked.app.client_id,
+            "scopes": asked.scopes,
+        }
         item |= {"redirect_uri": asked.redirect_uri, "challenge": asked.challenge, "is_used": False}
         item |= {"ends": time.time() + self._switches.number("code_life_s")}
         self._world.shelf.put(self._platform, "code", code, item=item)

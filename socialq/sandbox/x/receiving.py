@@ -14,6 +14,8 @@ from socialq.sandbox.multipart import Malformed, receive_upload
 from socialq.sandbox.x import errors
 
 PIECE_BYTES = 64 * 1024
+# A JSON body lies in memory, so it carries no more than the largest GIF.
+JSON_LIMIT_BYTES = 15 * 1024 * 1024
 # Room for the other fields of a JSON body.
 FIELDS_BYTES = 16 * 1024
 
@@ -24,14 +26,12 @@ def received(request: Request, destination: Path, *, limit_bytes: int) -> dict[s
     A file beyond the limit is refused once it is read, so that a caller who is still sending gets to know.
     """
     if request.content_type == "application/json":
-        return _from_json(request, destination, limit_bytes=limit_bytes)
+        return _from_json(request, destination, limit_bytes=min(limit_bytes, JSON_LIMIT_BYTES))
     if request.content_type != "multipart/form-data":
         raise errors.Refused(errors.invalid_request(errors.NOT_JSON, detail=errors.NOT_JSON))
     head = request.headers["content-type"]
     try:
-        upload = receive_upload(
-            head, request.body.read, destination, limit_bytes=limit_bytes, part="media"
-        )
+        upload = receive_upload(head, request.body.read, destination, limit_bytes=limit_bytes, part="media")
     except Malformed as problem:
         raise BadRequest(str(problem)) from None
     if upload.size_bytes == 0:

@@ -53,7 +53,8 @@ _CASHTAG = regex.compile(
     rf"(?:^|[{_SPACES}{_DIRECTIONS}])\$(?P<tag>[a-z]{{1,6}}(?:[._][a-z]{{1,2}})?)(?=$|\s|[{_PUNCTUATION}])",
     regex.IGNORECASE,
 )
-_IN_TAG = r"\p{L}\p{M}\p{Nd}_\u200c\u200d\ua67e\u05be\u05f3\u05f4\uff5e\u301c\u309b\u309c\u30a0\u30fb\u3003\u0f0b\u0f0c\xb7"
+_IN_TAG = r"\p{L}\p{M}\p{Nd}_\xb7\u05be\u05f3\u05f4\u0f0b\u0f0c\u200c\u200d\u3003\u301c\u309b\u309c"
+_IN_TAG += r"\u30a0\u30fb\ua67e\uff5e"
 _HASHTAG = regex.compile(
     rf"(?:(?<=[\ufe0e\ufe0f])|(?<![{_IN_TAG}&]))[#＃](?!\ufe0f|\u20e3)"
     rf"(?P<tag>(?>[{_IN_TAG}]*[\p{{L}}\p{{M}}][{_IN_TAG}]*))(?![#＃]|://)"

@@ -134,7 +134,9 @@ SELECT p.*, s.yes AS saturated, r.places,
 FROM saturated s CROSS JOIN room r LEFT JOIN picked p ON true
 """
 
-_ENQUEUED = "SELECT count(*) AS enqueued FROM central.publish_dispatch_index WHERE lane = %(lane)s AND status = 'enqueued'"
+_ENQUEUED = """
+SELECT count(*) AS enqueued FROM central.publish_dispatch_index WHERE lane = %(lane)s AND status = 'enqueued'
+"""
 
 _NEXT_READY = """
 SELECT extract(epoch FROM min(ready_at) - clock_timestamp())::float8 AS seconds

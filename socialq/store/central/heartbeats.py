@@ -1,4 +1,4 @@
-"""`heartbeats`: when each window last looked, so that a dead scheduler is noticed."""
+"""`heartbeats`: when each window last looked and each worker last consumed, so that a dead one is noticed."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ SELECT name, beat_at, extract(epoch FROM clock_timestamp() - beat_at)::float8 AS
 FROM central.heartbeats ORDER BY name
 """
 
+_DETAIL = "SELECT detail FROM central.heartbeats WHERE name = %(name)s"
+
+# Only processes' own: a window's heartbeat stays, however old, because its age is what alarms.
+_FORGET = """
+DELETE FROM central.heartbeats
+WHERE name LIKE 'canary:%%' AND beat_at < clock_timestamp() - %(after_seconds)s * interval '1 second'
+"""
+
 
 def beat(name: str, detail: Mapping[str, Any] | None = None) -> Statement:
     """Build the statement that says: `name` was alive now."""
@@ -30,3 +38,14 @@ def beat(name: str, detail: Mapping[str, Any] | None = None) -> Statement:
 def read_all(session: Session) -> list[Row]:
     """Read every heartbeat with its age in seconds, by the database's clock."""
     return session.all(_ALL)
+
+
+def detail_of(session: Session, name: str) -> dict[str, Any] | None:
+    """Read what came with a heartbeat; None where there is none."""
+    row = session.one(_DETAIL, {"name": name})
+    return None if row is None else dict(row["detail"])
+
+
+def forget_workers(session: Session, *, after_seconds: float) -> int:
+    """Delete the heartbeats of workers that have been silent for so long; returns how many."""
+    return session.run(_FORGET, {"after_seconds": after_seconds})

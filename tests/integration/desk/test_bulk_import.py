@@ -10,6 +10,7 @@ import pytest
 from socialq.desk import bulk_import
 from socialq.desk.bulk_import import import_file
 from socialq.desk.resolve import cancel
+from socialq.desk.schedule import reschedule
 from socialq.domain.errors import InputRefused
 from socialq.store.cell import posts
 from tests.factories import make_account, make_client
@@ -213,6 +214,29 @@ def test_a_row_that_was_cancelled_does_not_come_back(stores, agency, load):
     cancel(stores, tenant=agency.tenant, target_id=row["id"], reason="no", actor="ann")
     assert load(GOOD[0]).already_there == 1
     assert agency.rows("SELECT status FROM cell.post_targets") == [{"status": "cancelled"}]
+
+
+def test_a_row_that_was_moved_does_not_come_back(stores, agency, load):
+    """A person gave it another time; the row of the file is still the same row."""
+    load(GOOD[0])
+    (row,) = agency.rows("SELECT id FROM cell.post_targets")
+    moved = {"target_ids": [row["id"]], "resolved": at("2027-03-09T09:00"), "now": NOW}
+    reschedule(stores, tenant=agency.tenant, actor="ann", **moved)
+    assert load(GOOD[0]).already_there == 1
+    assert agency.count("posts") == 1
+
+
+def test_what_is_left_of_a_row_may_be_there_too(stores, agency, load):
+    """Two rows were imported one by one and one was moved; a row with both accounts brings nothing new."""
+    load("Hi,2027-03-02T09:00,,ann@social.example,,,")
+    load("Hi,2027-03-02T09:00,,bob@social.example,,,")
+    (row,) = agency.rows(
+        "SELECT t.id FROM cell.post_targets t JOIN cell.accounts a ON a.id = t.account_id WHERE a.handle LIKE 'bob%%'"
+    )
+    moved = {"target_ids": [row["id"]], "resolved": at("2027-03-09T09:00"), "now": NOW}
+    reschedule(stores, tenant=agency.tenant, actor="ann", **moved)
+    assert load('Hi,2027-03-02T09:00,,"ann@social.example,bob@social.example",,,').already_there == 1
+    assert agency.count("posts") == 2
 
 
 def test_no_grace_is_given_to_past_rows(load):

@@ -10,8 +10,10 @@ from socialq.domain.ids import new_id
 from socialq.domain.outcomes import AuthLost, Evidence, Ours, PermissionLost, RateLimited, Rejected, Transient
 from socialq.providers.base import Connection
 from socialq.providers.registry import adapter_for
+from socialq.store.cell import accounts
 from socialq.vault import Vault
-from tests.factories import make_client, rows
+from tests.factories import make_client
+from tests.integration.desk.conftest import Aside, make_agency
 
 TOKEN = "s3cret-token-of-ann"
 
@@ -71,8 +73,6 @@ def connect(stores, agency, vault):
 
 @pytest.fixture
 def agency(stores):
-    from tests.integration.desk.conftest import make_agency
-
     return make_agency(stores, handles=())
 
 
@@ -201,11 +201,23 @@ def test_an_unknown_platform_and_client_are_refused(stores, connect):
 
 
 def test_two_sessions_adding_one_account_leave_one(stores, agency, connect):
-    """The second finds what the first has just stored, and reconnects it."""
-    from tests.integration.desk.conftest import Aside
-
+    """Whoever is second finds what the first has stored, and reconnects it."""
     calls = [Aside(lambda: connect(Platform(stores))) for _ in range(4)]
     results = [call.finish() for call in calls]
     assert [call.error for call in results] == [None] * 4
     assert len({call.result.id for call in results}) == 1
-    assert len(rows(stores, agency.tenant, "SELECT 1 FROM cell.accounts")) == 1
+    assert len(_stored(agency)) == 1
+
+
+def test_an_account_that_appears_between_look_and_insert_is_reconnected(stores, agency, connect, monkeypatch):
+    """The unique name refuses the insert; the second look finds the account."""
+    made = connect(Platform(stores))
+    look, blind = accounts.lock_same, [True]
+
+    def first_time_blind(session, **named):
+        return [] if blind and blind.pop() else look(session, **named)
+
+    monkeypatch.setattr(accounts, "lock_same", first_time_blind)
+    assert connect(Platform(stores), token="another-token").id == made.id
+    assert not blind
+    assert len(_stored(agency)) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -11,9 +12,10 @@ from socialq.desk.edit import edit_post
 from socialq.desk.resolve import CancelResult, cancel, mark_published, retry
 from socialq.desk.schedule import reschedule, unschedule
 from socialq.domain.errors import InputRefused
+from socialq.domain.ids import new_id
 from socialq.domain.states import NextKind, TargetStatus
 from socialq.domain.targets import Move
-from socialq.store.cell import post_targets, posts
+from socialq.store.cell import many_targets, post_targets, posts
 from tests.factories import make_post
 from tests.integration.desk.conftest import NOW, Aside, at, hours, wait_for_waiting_session
 
@@ -137,6 +139,25 @@ def test_what_a_worker_took_meanwhile_is_left_to_it(stores, agency, acts, act):
     assert isinstance(aside.finish().error, InputRefused)
     row = agency.target(acts.target_id)
     assert (row["status"], row["lease_token"] is None) == ("publishing", False)
+
+
+def test_a_move_of_many_takes_no_target_from_its_worker(stores, agency):
+    """The statement itself refuses, whoever calls it; so does a seq that is no longer the row's."""
+    lease = {"lease_token": new_id(), "lease_until": NOW, "holds_account": True}
+    made = make_post(
+        stores, agency.tenant, agency.client, agency.accounts[:1], status="publishing", columns=lease
+    )
+    other = make_post(stores, agency.tenant, agency.client, agency.accounts[:1], status="scheduled")
+    with stores.cell("default").app.transaction(tenant=agency.tenant) as session:
+        held, free = (
+            post_targets.lock(session, target_id) for target_id in (made.target_id, other.target_id)
+        )
+        stale = replace(free, seq=0)
+        assert many_targets.apply(session, [(held, CANCELLED), (stale, CANCELLED)]) == []
+        assert [
+            target.id for target in many_targets.apply(session, [(held, CANCELLED), (free, CANCELLED)])
+        ] == [free.id]
+    assert agency.target(made.target_id)["status"] == "publishing"
 
 
 def test_two_edits_at_once_make_two_versions(agency, acts):

@@ -38,6 +38,8 @@ def test_a_taken_name_and_an_unknown_cell_are_refused(stores):
     with pytest.raises(InputRefused, match="no such cell; choose one of default"):
         tenants.add(stores, name="south", cell="moon", actor="test")
     assert [tenant.id for tenant in tenants.list_all(stores)] == [made.id]
+    in_cell = stores.cell("default").machine.autocommit("SELECT tenant_id FROM cell.tenant_state")
+    assert in_cell == [{"tenant_id": made.id}]
 
 
 def test_suspending_reaches_the_cell_and_can_be_repeated(stores):

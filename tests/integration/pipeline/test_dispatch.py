@@ -385,7 +385,7 @@ def test_a_pick_touches_what_is_due_and_not_what_waits(world: World):
         limit=200, scan=1000, max_enqueued=2000, tenant_cap=1000, slow_cap=24, resend_seconds=15.0
     )
     with world.stores.central.transaction() as session:
-        for (sql, params), most in ((pick, 900), (dispatch_index.next_ready(), 12)):
+        for (sql, params), most in ((pick, 900), (dispatch_index.next_ready(lane="main"), 12)):
             row = session.one(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
             assert row is not None
             said = row["QUERY PLAN"]

@@ -257,7 +257,7 @@ def test_work_that_is_just_due_is_not_called_lost(world: World):
 
 def test_lost_work_behind_a_long_backlog_is_found(world: World, monkeypatch: pytest.MonkeyPatch):
     """More overdue rows than one batch are known to the index; the one that is not stands behind them."""
-    monkeypatch.setattr(sweep_module, "_BATCH", 4)
+    monkeypatch.setattr(sweep_module, "_AUDIT_PAGE", 4)
     known = [world.post(account=world.new_account()) for _ in range(6)]
     world.relay().scan()
     lost_one = world.post(account=world.new_account())

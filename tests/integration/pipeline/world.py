@@ -198,7 +198,7 @@ class World:
         self.targets = PostgresTargets(stores, rules=self.rules, settle_patience_seconds=5.0)
         self.index = PostgresIndex(stores)
         self.central = self.central_index()
-        self.machine = MachineCell(stores.cell("default"))
+        self.machine = MachineCell(stores.cell("default"), prepare_ahead_seconds={})
         self.tenant = factories.make_tenant(stores)
         self.client = factories.make_client(stores, self.tenant)
         self.account = self.new_account()
