@@ -9,4 +9,6 @@ beat_schedule = {
     "dispatch": {"task": "socialq.dispatch_window", "schedule": 5.0, "options": {"expires": 10}},
     "sweep": {"task": "socialq.sweep", "schedule": 5.0, "options": {"expires": 10}},
     "audit": {"task": "socialq.audit", "schedule": 60.0, "options": {"expires": 60}},
+    "vacuum_check": {"task": "socialq.vacuum_check", "schedule": 60.0, "options": {"expires": 60}},
+    "prune": {"task": "socialq.prune", "schedule": 900.0, "options": {"expires": 900}},
 }

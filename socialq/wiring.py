@@ -21,11 +21,13 @@ from socialq.pipeline.look import Looker
 from socialq.pipeline.prepare import Preparer
 from socialq.pipeline.publish import Publisher, PublishLimits
 from socialq.pipeline.relay import Relay
-from socialq.pipeline.sweep import CellSweep, QueueSweep
+from socialq.pipeline.sweep import CellSweep, EvidenceSweep, QueueSweep
 from socialq.pipeline.window import Window
 from socialq.providers.http import Http
 from socialq.providers.registry import ADAPTERS, adapter_for
+from socialq.store.cell_watch import CellWatch
 from socialq.store.central import heartbeats
+from socialq.store.evidence_store import PostgresEvidence
 from socialq.store.index_store import DISPATCH_CHANNEL, PostgresIndex
 from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.media_files import MediaFiles
@@ -34,8 +36,10 @@ from socialq.store.rate_buckets import RedisBuckets
 from socialq.store.stores import Stores
 from socialq.store.target_store import PostgresTargets
 from socialq.store.window_door import AdvisoryDoor
+from socialq.upkeep.prune import Prune
 from socialq.upkeep.stored_tokens import StoredTokens
 from socialq.upkeep.token_refresh import TokenRefresh
+from socialq.upkeep.vacuum_check import VacuumCheck
 from socialq.vault import Vault
 
 if TYPE_CHECKING:
@@ -148,6 +152,14 @@ class Wiring:
         return PostgresTargets(self.stores, rules=self.rules)
 
     @cached_property
+    def evidence(self) -> PostgresEvidence:
+        return PostgresEvidence(self.stores)
+
+    def evidence_sweep(self) -> EvidenceSweep:
+        """Build the sweep of acceptances that wait for their cell."""
+        return EvidenceSweep(targets=self.targets, index=self.index, evidence=self.evidence)
+
+    @cached_property
     def token_refresh(self) -> TokenRefresh:
         tokens = StoredTokens(stores=self.stores, vault=self.vault)
         return TokenRefresh(tokens=tokens, http=self.http, adapter_for=adapter_for)
@@ -163,6 +175,7 @@ class Wiring:
         return Publisher(
             targets=self.targets,
             index=self.index,
+            evidence=self.evidence,
             credentials=AccountCredentials(self.vault),
             tokens=self.token_refresh,
             buckets=self.buckets,
@@ -186,6 +199,7 @@ class Wiring:
         return Looker(
             targets=self.targets,
             index=self.index,
+            evidence=self.evidence,
             credentials=AccountCredentials(self.vault),
             tokens=self.token_refresh,
             files=self.files,
@@ -229,10 +243,16 @@ class Wiring:
         relay = self.relay(cell)
 
         def scan() -> float | None:
-            return 0.0 if relay.scan() else None
+            more = relay.scan()
+            self.cell_watch.reached(cell)
+            return 0.0 if more else None
 
         door = AdvisoryDoor(self.stores.cell(cell).machine, name=f"relay:{cell}", channel=OUTBOX_CHANNEL)
         return self._window(f"relay:{cell}", door, scan)
+
+    @cached_property
+    def cell_watch(self) -> CellWatch:
+        return CellWatch(self.stores)
 
     def dispatcher(self, queue: Queue, *, lane: Lane = "main") -> Dispatcher:
         """Build the dispatcher of a lane on its queue."""
@@ -265,6 +285,17 @@ class Wiring:
         """Build the sweep of a lane's unanswered messages."""
         due = self.central_index if lane == "main" else self.prepare_index
         return QueueSweep(due=due, queue=queue, index=self.index)
+
+    @cached_property
+    def prune(self) -> Prune:
+        settings = self.settings
+        return Prune(
+            stores=self.stores, done_days=settings.prune_done_days, outbox_days=settings.prune_outbox_days
+        )
+
+    @cached_property
+    def vacuum_check(self) -> VacuumCheck:
+        return VacuumCheck(stores=self.stores, held_seconds=self.settings.vacuum_held_seconds)
 
     def _window(self, name: str, door: AdvisoryDoor, scan: Callable[[], float | None]) -> Window:
         def beat() -> None:

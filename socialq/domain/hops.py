@@ -52,6 +52,22 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LateEvidence:
+    """An acceptance whose cell could not be reached."""
+
+    tenant_id: UUID
+    target_id: UUID
+    part_no: int
+    attempt_no: int
+    publication_key: str
+    remote_id: str
+    permalink: str | None
+    remote_ref: Mapping[str, str]
+    id: int = 0
+    """0 until it is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Picked:
     """What one pick of the dispatcher took."""
 
@@ -69,6 +85,10 @@ class Picked:
 
 class RowsRefusedError(Exception):
     """The index refuses at least one of the rows it was given; nothing was written."""
+
+
+class CellUnreachableError(Exception):
+    """A cell's database can't be reached now; nothing was written, or nobody can say so."""
 
 
 class QueueUnreachableError(Exception):

@@ -19,7 +19,7 @@ from socialq.domain.outcomes import AuthLost, CannotTell, Evidence, Found, Trans
 from socialq.domain.states import NextKind, TargetStatus
 from socialq.pipeline.access import account_access, part_content
 from socialq.pipeline.ports import AccountLost, AccountReady, AccountWaits
-from socialq.pipeline.settle import follow, hold_what_it_says, situation_of
+from socialq.pipeline.settle import apply_evidence, follow, hold_what_it_says, situation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from socialq.domain.settlement import Decision, Rules
     from socialq.domain.targets import PartState, Target
     from socialq.domain.work import Settled, Work
-    from socialq.pipeline.ports import Credentials, Files, FreshTokens, Index, Targets
+    from socialq.pipeline.ports import Credentials, EvidenceStore, Files, FreshTokens, Index, Targets
     from socialq.providers.base import Adapter
     from socialq.providers.http import Http
 
@@ -46,6 +46,7 @@ class Looker:
 
     targets: Targets
     index: Index
+    evidence: EvidenceStore
     credentials: Credentials
     tokens: FreshTokens
     files: Files
@@ -58,6 +59,8 @@ class Looker:
         work = self.targets.load(message.tenant_id, message.target_id)
         if work is None:
             return "unknown_target"
+        if apply_evidence(self.targets, self.index, self.evidence, work):
+            return "late_evidence"
         part = self._part_to_find(work, message)
         if part is None and self._is_due(work, message) and work.target.status is TargetStatus.PUBLISHED:
             # A look was planned, and by now there is nothing left to look for.

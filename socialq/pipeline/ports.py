@@ -17,7 +17,7 @@ from socialq.domain.targets import Move, PartState, Target
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from socialq.domain.hops import Event, IndexRow, Message, Picked
+    from socialq.domain.hops import Event, IndexRow, LateEvidence, Message, Picked
     from socialq.domain.outcomes import Accepted, Evidence, Found
     from socialq.domain.work import AccountBusy, AccountRow, Claimed, ClaimRequest, PartKept, Settled, Work
     from socialq.providers.base import AppCredentials, Refreshed
@@ -148,6 +148,22 @@ class Index(Protocol):
 
     def alarm(self, *, key: str, message: str, tenant_id: UUID | None) -> None:
         """Raise an alarm."""
+
+
+class EvidenceStore(Protocol):
+    """Acceptances that wait for their cell."""
+
+    def keep(self, evidence: LateEvidence) -> None:
+        """Keep one, until its cell is back."""
+
+    def of_target(self, target_id: UUID) -> Sequence[LateEvidence]:
+        """Read what waits for one target."""
+
+    def of_cell(self, cell: str, *, limit: int) -> Sequence[LateEvidence]:
+        """Read what waits for a cell."""
+
+    def mark_applied(self, evidence: Sequence[LateEvidence]) -> None:
+        """Note that these are recorded."""
 
 
 class Credentials(Protocol):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from socialq.domain.settlement import Rules
     from socialq.domain.targets import Target
     from socialq.domain.work import Work
-    from socialq.pipeline.ports import Buckets, Credentials, Files, FreshTokens, Index, Targets
+    from socialq.pipeline.ports import Buckets, Credentials, EvidenceStore, Files, FreshTokens, Index, Targets
     from socialq.providers.base import Adapter
     from socialq.providers.http import Http
 
@@ -56,6 +56,7 @@ class Publisher:
 
     targets: Targets
     index: Index
+    evidence: EvidenceStore
     credentials: Credentials
     tokens: FreshTokens
     buckets: Buckets

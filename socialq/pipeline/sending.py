@@ -233,6 +233,7 @@ class Run:
         return Settler(
             targets=self.publisher.targets,
             index=self.publisher.index,
+            evidence=self.publisher.evidence,
             rules=self.publisher.rules,
             work=self.work,
             token=self.token,

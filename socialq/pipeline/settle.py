@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from socialq.domain.hops import CellUnreachableError, LateEvidence
 from socialq.domain.outcomes import (
     Accepted,
     AuthLost,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from socialq.domain.settlement import AccountEffect, Decision, Failure, Rules
     from socialq.domain.targets import PartState, Target
     from socialq.domain.work import AccountRow, Settled, Work
-    from socialq.pipeline.ports import Decide, Index, Targets
+    from socialq.pipeline.ports import Decide, EvidenceStore, Index, Targets
     from socialq.providers.base import Adapter, Part
 
 log = structlog.get_logger(__name__)
@@ -60,6 +61,7 @@ class Settler:
 
     targets: Targets
     index: Index
+    evidence: EvidenceStore
     rules: Rules
     work: Work
     token: UUID
@@ -68,7 +70,30 @@ class Settler:
     publication_key: str
 
     def accepted(self, part: Part, answer: Accepted, *, last: bool) -> str | None:
-        """Record an acceptance; None: the claim is still ours and the next part follows."""
+        """Record an acceptance; None: the claim is still ours and the next part follows.
+
+        Where the cell can't be reached for long, the acceptance is kept centrally: the lease will end, the
+        outcome will count as unknown, and this is read before anybody looks.
+        """
+        try:
+            return self._accepted(part, answer, last=last)
+        except CellUnreachableError:
+            log.exception("acceptance_kept_centrally", part=part.number, remote_id=answer.remote_id)
+            self.evidence.keep(
+                LateEvidence(
+                    tenant_id=self.work.target.tenant_id,
+                    target_id=self.work.target.id,
+                    part_no=part.number,
+                    attempt_no=self.attempt_no,
+                    publication_key=self.publication_key,
+                    remote_id=answer.remote_id,
+                    permalink=answer.permalink,
+                    remote_ref=answer.remote_ref,
+                )
+            )
+            return "kept_centrally"
+
+    def _accepted(self, part: Part, answer: Accepted, *, last: bool) -> str | None:
         target = self.work.target
         if not last:
             kept = self.targets.part_accepted(
@@ -206,3 +231,22 @@ def hold_what_it_says(index: Index, work: Work, effect: AccountEffect | None) ->
             key = work.account.platform
     if key is not None:
         index.hold(scope=effect.hold_scope, key=key, until=effect.hold_until, reason=effect.reason)
+
+
+def apply_evidence(targets: Targets, index: Index, evidence: EvidenceStore, work: Work) -> bool:
+    """Record in the cell what was kept centrally for a target; True: there was something, and it is recorded."""
+    waiting = evidence.of_target(work.target.id)
+    for one in waiting:
+        answer = Accepted(remote_id=one.remote_id, permalink=one.permalink, remote_ref=dict(one.remote_ref))
+        settled = targets.late_acceptance(
+            work=work,
+            attempt_no=one.attempt_no,
+            part_no=one.part_no,
+            answer=answer,
+            publication_key=one.publication_key,
+        )
+        if settled is not None:
+            follow(index, work.target.tenant_id, settled)
+    if waiting:
+        evidence.mark_applied(waiting)
+    return bool(waiting)

@@ -16,7 +16,7 @@ from socialq.domain.hops import QueueUnreachableError
 from socialq.domain.outcomes import Evidence
 from socialq.domain.settlement import Decision, Situation, after_lease_end, expired
 from socialq.pipeline.dispatch import message_of
-from socialq.pipeline.settle import follow
+from socialq.pipeline.settle import apply_evidence, follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from socialq.domain.hops import IndexRow
     from socialq.domain.settlement import Rules
     from socialq.domain.targets import PartState, Target
-    from socialq.pipeline.ports import DuePicker, Index, IndexSeqs, IndexWriter, Overdue, Queue
+    from socialq.pipeline.ports import (
+        DuePicker,
+        EvidenceStore,
+        Index,
+        IndexSeqs,
+        IndexWriter,
+        Overdue,
+        Queue,
+        Targets,
+    )
     from socialq.providers.base import Adapter
 
 log = structlog.get_logger(__name__)
@@ -160,3 +169,22 @@ class QueueSweep:
         if rows:
             log.warning("re_sent", rows=len(rows))
         return len(rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceSweep:
+    """Records in a cell that is back what was kept centrally while it was away."""
+
+    targets: Targets
+    index: Index
+    evidence: EvidenceStore
+
+    def sweep(self, cell: str) -> int:
+        """Record everything that waits for `cell`; returns for how many targets."""
+        waiting = {(one.tenant_id, one.target_id) for one in self.evidence.of_cell(cell, limit=_BATCH)}
+        done = 0
+        for tenant_id, target_id in sorted(waiting):
+            work = self.targets.load(tenant_id, target_id)
+            if work is not None and apply_evidence(self.targets, self.index, self.evidence, work):
+                done += 1
+        return done

@@ -168,6 +168,21 @@ class Settings(BaseSettings):
     control_concurrency: Annotated[int, Field(ge=6)] = 12
     """Threads of one control worker; four are held by the relay and dispatch windows and their successors."""
 
+    canary_seconds: Seconds = 10.0
+    """How often a worker sends itself a message, to see that it still consumes."""
+    deaf_seconds: Seconds = 90.0
+    """A worker with a free slot that received nothing for so long, though Redis answers, ends and is restarted."""
+    stuck_seconds: Seconds = 900.0
+    """A worker whose slots were all held for so long, without one being freed, ends and is restarted."""
+    canary_file: str = ""
+    """A file that a worker touches whenever it consumed its canary, for a container's health check. Empty: none."""
+    prune_done_days: Seconds = 7.0
+    """Days for which the dispatch index keeps rows that are done."""
+    prune_outbox_days: Seconds = 3.0
+    """Days for which relayed outbox events are kept."""
+    vacuum_held_seconds: Seconds = 600.0
+    """How long a transaction or a replication slot may keep vacuum from its work before it alarms."""
+
     web_host: str = "127.0.0.1"
     """Address that the web listens on."""
     web_port: Port = 8080

@@ -57,6 +57,7 @@ ORDERED_PAIRS = (
     ("resend_base_seconds", "resend_cap_seconds"),
     ("rescan_seconds", "window_seconds"),
     ("dispatch_batch", "max_enqueued"),
+    ("canary_seconds", "deaf_seconds"),
 )
 """The first of each pair must not exceed the second."""
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from socialq.store.central.holds import Scope
     from socialq.store.stores import Stores
 
-DISPATCH_CHANNEL: Final = "socialq_dispatch"
-"""Notified on the central database when a row may be ready earlier than the dispatcher thinks."""
+DISPATCH_CHANNEL: Final = dispatch_index.CHANNEL
 
 _SOON: Final = timedelta(seconds=60)
 _PATIENCE_SECONDS: Final = 3.0

@@ -74,6 +74,10 @@ class Stores:
 
     def cell_of(self, tenant_id: UUID) -> CellDatabases:
         """Give the databases of a tenant's cell. A tenant moves only while empty, so this may be a minute old."""
+        return self.cell(self.cell_name_of(tenant_id))
+
+    def cell_name_of(self, tenant_id: UUID) -> str:
+        """Name a tenant's cell; like `cell_of`, this may be a minute old."""
         now = time.monotonic()
         known = self._cell_of_tenant.get(tenant_id)
         if known is None or known[1] < now:
@@ -82,7 +86,7 @@ class Stores:
                 raise UnknownTenantError(f"there is no tenant {tenant_id}")
             known = (rows[0]["cell"], now + _CELL_OF_TENANT_SECONDS)
             self._cell_of_tenant[tenant_id] = known
-        return self.cell(known[0])
+        return known[0]
 
     def dispose(self) -> None:
         """Close pooled connections of every database."""

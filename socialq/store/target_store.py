@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import psycopg
 
 from socialq.domain.finding import after_late_acceptance
+from socialq.domain.hops import CellUnreachableError
 from socialq.domain.outcomes import Evidence
 from socialq.domain.states import NextKind, TargetStatus
 from socialq.domain.work import AccountBusy, Claimed, PartKept, Settled
 from socialq.store.cell import claims, post_targets, settlements, target_parts, work
-from socialq.store.patience import with_patience
+from socialq.store.patience import PASSING, with_patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +59,10 @@ class PostgresTargets:
     def load(self, tenant_id: UUID, target_id: UUID) -> Work | None:
         """Read a target's work in one round trip."""
         app = self._stores.cell_of(tenant_id).app
-        [rows] = app.pipelined(work.load(target_id), tenant=tenant_id, actor=_WORKER)
+        try:
+            [rows] = app.pipelined(work.load(target_id), tenant=tenant_id, actor=_WORKER)
+        except PASSING as error:
+            raise CellUnreachableError(type(error).__name__) from error
         return work.work_of(rows[0]) if rows else None
 
     def claim(self, request: ClaimRequest) -> Claimed | AccountBusy | None:
@@ -348,7 +352,10 @@ class PostgresTargets:
         return self._patiently(once)
 
     def _patiently(self, step: Callable[[], Result]) -> Result:
-        return with_patience(step, seconds=self._patience_seconds)
+        try:
+            return with_patience(step, seconds=self._patience_seconds)
+        except PASSING as error:
+            raise CellUnreachableError(type(error).__name__) from error
 
 
 def _claimed(row: Mapping[str, Any]) -> Claimed:

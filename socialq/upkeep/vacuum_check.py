@@ -8,17 +8,18 @@ no other from being checked; what has no clock is judged by where the count of t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from socialq.store.cell import vacuum_holders
+from socialq.store.cell.vacuum_holders import Sample
 from socialq.store.central import alarms, heartbeats
 from socialq.store.patience import PASSING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from socialq.store.cell.vacuum_holders import VacuumHolder
     from socialq.store.stores import Stores
@@ -26,15 +27,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _MOST_NAMED: Final = 3
-_MOST_SAMPLES: Final = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """Where the server's count of transactions stood at an instant."""
-
-    at: datetime
-    position: int
+_SAMPLES_KEPT: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +37,6 @@ class VacuumCheck:
     stores: Stores
     held_seconds: float
     """How long vacuum may be held back before it alarms."""
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def check(self) -> dict[str, list[VacuumHolder]]:
         """Check every cell; returns who holds vacuum back for too long, by cell."""
@@ -57,9 +49,9 @@ class VacuumCheck:
         return found
 
     def _check_cell(self, cell: str) -> list[VacuumHolder]:
-        holders, position = vacuum_holders.read(self.stores.cell(cell).machine)
-        samples = self._remember(cell, Sample(at=self.now(), position=position))
-        held = held_too_long(holders, samples, now=self.now(), held_seconds=self.held_seconds)
+        holders, sample = vacuum_holders.read(self.stores.cell(cell).machine)
+        samples = self._remember(cell, sample)
+        held = held_too_long(holders, samples, now=sample.at, held_seconds=self.held_seconds)
         key = f"oldest_xmin:{cell}"
         if held:
             message = _message(cell, held, held_seconds=self.held_seconds)
@@ -78,7 +70,7 @@ class VacuumCheck:
             Sample(at=datetime.fromisoformat(at), position=int(position))
             for at, position in detail.get("samples", [])
         ]
-        samples = _worth_keeping([*known, sample], oldest=sample.at - timedelta(seconds=self.held_seconds))
+        samples = with_sample(known, sample, held_seconds=self.held_seconds)
         kept = [[one.at.isoformat(), one.position] for one in samples]
         self.stores.central.pipelined(heartbeats.beat(name, {"samples": kept}))
         return samples
@@ -102,11 +94,16 @@ def held_too_long(
     return [holder for holder in holders if too_long(holder)]
 
 
-def _worth_keeping(samples: Sequence[Sample], *, oldest: datetime) -> list[Sample]:
-    """Keep what is younger than `oldest`, and the youngest of what is not: that one is compared with."""
-    ordered = sorted(samples, key=lambda sample: sample.at)
-    past = [sample for sample in ordered if sample.at <= oldest]
-    return [*past[-1:], *(sample for sample in ordered if sample.at > oldest)][-_MOST_SAMPLES:]
+def with_sample(known: Sequence[Sample], sample: Sample, *, held_seconds: float) -> list[Sample]:
+    """Add a sample, unless the last one is as good; keep those of the last while and one before.
+
+    That one before is what holders without a clock are compared with.
+    """
+    if known and sample.at - known[-1].at < timedelta(seconds=held_seconds / _SAMPLES_KEPT):
+        return list(known)
+    samples = [*known, sample]
+    past = [one for one in samples if one.at <= sample.at - timedelta(seconds=held_seconds)]
+    return samples[max(0, len(past) - 1) :]
 
 
 def _message(cell: str, held: Sequence[VacuumHolder], *, held_seconds: float) -> str:

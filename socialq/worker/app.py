@@ -10,6 +10,7 @@ from celery.signals import setup_logging, worker_shutdown, worker_shutting_down
 
 from socialq.logs import configure_logging
 from socialq.wiring import Wiring
+from socialq.worker.canary import Canary
 
 if TYPE_CHECKING:
     from socialq.settings import Settings
@@ -33,6 +34,7 @@ def make_app(settings: Settings) -> Celery:
     wiring = Wiring(settings, batching=True)
     worker_shutdown.connect(lambda **_: wiring.index.flush(), weak=False)
     tasks.register(app, wiring)
+    Canary(app=app, wiring=wiring, stopping=stopping).install()
     return app
 
 

@@ -12,8 +12,9 @@ from uuid import UUID
 
 import structlog
 
-from socialq.domain.hops import Message
+from socialq.domain.hops import CellUnreachableError, Message
 from socialq.domain.states import NextKind
+from socialq.store.patience import PASSING
 from socialq.worker.queue import PREPARE_TASK, PUBLISH_TASK, queues
 
 if TYPE_CHECKING:
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from socialq.domain.hops import Lane
     from socialq.wiring import Wiring
 
+log = structlog.get_logger(__name__)
+
 
 def register(app: Celery, wiring: Wiring) -> None:
     """Register every task on `app`."""
     _register_publishing(app, wiring)
     _register_windows(app, wiring)
     _register_sweeps(app, wiring)
+    _register_upkeep(app, wiring)
 
 
 def _register_publishing(app: Celery, wiring: Wiring) -> None:
@@ -59,7 +63,7 @@ def _at_work_on(wiring: Wiring, message: Message, *, lane: Lane) -> Iterator[boo
     """Bind the log context of a message; False: this worker is stopping and has given the message back."""
     if _stopping():
         # Another worker gets it at once, not at its re-send.
-        wiring.central_index.put_back([{"target_id": message.target_id, "lane": lane, "seq": message.seq}])
+        _give_back(wiring, message, lane)
         wiring.central_index.wake_dispatch()
         yield False
         return
@@ -68,8 +72,25 @@ def _at_work_on(wiring: Wiring, message: Message, *, lane: Lane) -> Iterator[boo
     ):
         try:
             yield True
+        except CellUnreachableError as error:
+            # Nothing was sent that is not recorded; the row waits until the cell is back.
+            log.warning("cell_unreachable", error=str(error))
+            _give_back(wiring, message, lane)
         finally:
             structlog.contextvars.unbind_contextvars("attempt")
+
+
+def _give_back(wiring: Wiring, message: Message, lane: Lane) -> None:
+    wiring.central_index.put_back([{"target_id": message.target_id, "lane": lane, "seq": message.seq}])
+
+
+@contextmanager
+def _cell_may_be_away(cell: str) -> Iterator[None]:
+    """One cell that is down keeps no other from being swept; its relay raises the alarm."""
+    try:
+        yield
+    except (*PASSING, CellUnreachableError) as error:
+        log.warning("cell_not_swept", cell=cell, error=type(error).__name__)
 
 
 def _register_windows(app: Celery, wiring: Wiring) -> None:
@@ -81,7 +102,10 @@ def _register_windows(app: Celery, wiring: Wiring) -> None:
     @app.task(name="socialq.relay_window")
     def relay_window(cell: str) -> None:
         with structlog.contextvars.bound_contextvars(window="relay", cell=cell):
-            wiring.relay_window(cell).run(stopping=_stopping)
+            try:
+                wiring.relay_window(cell).run(stopping=_stopping)
+            except PASSING as error:
+                wiring.cell_watch.lost(cell, error)
 
     @app.task(name="socialq.dispatch_window")
     def dispatch_window() -> None:
@@ -95,14 +119,25 @@ def _register_sweeps(app: Celery, wiring: Wiring) -> None:
         for lane, queue in queues(app).items():
             wiring.queue_sweep(queue, lane=lane).sweep()
         for cell in wiring.stores.cell_names():
-            with structlog.contextvars.bound_contextvars(cell=cell):
+            with structlog.contextvars.bound_contextvars(cell=cell), _cell_may_be_away(cell):
+                wiring.evidence_sweep().sweep(cell)
                 wiring.cell_sweep(cell).sweep()
 
     @app.task(name="socialq.audit")
     def audit() -> None:
         for cell in wiring.stores.cell_names():
-            with structlog.contextvars.bound_contextvars(cell=cell):
+            with structlog.contextvars.bound_contextvars(cell=cell), _cell_may_be_away(cell):
                 wiring.cell_sweep(cell).audit()
+
+
+def _register_upkeep(app: Celery, wiring: Wiring) -> None:
+    @app.task(name="socialq.prune")
+    def prune() -> None:
+        wiring.prune.prune()
+
+    @app.task(name="socialq.vacuum_check")
+    def vacuum_check() -> None:
+        wiring.vacuum_check.check()
 
 
 def _stopping() -> bool:

@@ -102,6 +102,24 @@ CREATE TABLE central.holds (
     PRIMARY KEY (scope, key)
 );
 
+-- Acceptances whose cell could not be reached: read before any unknown outcome of the target is resolved.
+CREATE TABLE central.late_evidence (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant_id       uuid NOT NULL,
+    cell            text NOT NULL,
+    target_id       uuid NOT NULL,
+    part_no         integer NOT NULL,
+    attempt_no      integer NOT NULL,
+    publication_key text NOT NULL,
+    remote_id       text NOT NULL,
+    permalink       text,
+    remote_ref      jsonb NOT NULL DEFAULT '{}',
+    seen_at         timestamptz NOT NULL DEFAULT now(),
+    applied_at      timestamptz,
+    UNIQUE (target_id, part_no, remote_id)
+);
+CREATE INDEX late_evidence_waiting ON central.late_evidence (cell, id) WHERE applied_at IS NULL;
+
 CREATE TABLE central.heartbeats (
     name    text PRIMARY KEY,
     beat_at timestamptz NOT NULL,

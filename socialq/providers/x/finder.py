@@ -96,7 +96,7 @@ class Look:
         """
         start = sent_after - _BEFORE_MARK
         listed = self._listed(start)
-        if False:
+        if self._server_behind > timedelta(0):
             start -= self._server_behind
             self._fields = _FIELDS[0]
             listed = self._listed(start)

@@ -44,6 +44,18 @@ UPDATE cell.outbox_events SET parked_at = NULL, failure = NULL
 WHERE parked_at IS NOT NULL AND relayed_at IS NULL
 """
 
+# Ids are given in the order of time, or nearly: a walk along them may end at the first page that has nothing old.
+_PRUNE = """
+WITH page AS MATERIALIZED (
+    SELECT id, relayed_at, created_at < clock_timestamp() - %(days)s * interval '1 day' AS old FROM cell.outbox_events WHERE id > %(after)s ORDER BY id LIMIT %(limit)s
+), pruned AS (
+    DELETE FROM cell.outbox_events e USING page p
+    WHERE e.id = p.id AND p.relayed_at < clock_timestamp() - %(days)s * interval '1 day'
+    RETURNING e.id
+)
+SELECT (SELECT count(*) FROM pruned)::integer AS pruned, (SELECT max(id) FROM page HAVING bool_or(old)) AS next_after
+"""
+
 
 def leave(session: Session, *, tenant_id: UUID, target_id: UUID, seq: int, kind: str) -> None:
     """Leave one event; the same (target, seq) twice leaves one."""
@@ -68,3 +80,13 @@ def park(session: Session, *, target_id: UUID, failure: str) -> None:
 def unpark(session: Session) -> int:
     """Let parked events be relayed again; returns how many."""
     return session.run(_UNPARK)
+
+
+def prune(session: Session, *, after: int, days: float, limit: int) -> tuple[int, int | None]:
+    """Delete those of the next `limit` events after an id that were relayed `days` ago.
+
+    Returns how many, and the id to go on after (None: what follows is younger). What waits or is parked stays,
+    however old.
+    """
+    row = session.one(_PRUNE, {"after": after, "days": days, "limit": limit})
+    return (0, None) if row is None else (row["pruned"], row["next_after"])

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from socialq.store.sessions import Database
 
 _HOLDERS: Final = "SELECT kind, name, seconds, xmin_position FROM cell.vacuum_holders()"
-_POSITION: Final = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS position"
+_SAMPLE: Final = """
+SELECT clock_timestamp() AS at, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS position
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +28,15 @@ class VacuumHolder:
     """The oldest transaction it keeps, as a place in the count of all transactions of the server."""
 
 
-def read(machine: Database) -> tuple[list[VacuumHolder], int]:
-    """Read the holders, and how many transactions the server has begun so far."""
-    holders, [position] = machine.pipelined((_HOLDERS, {}), (_POSITION, {}))
-    return [VacuumHolder(**row) for row in holders], int(position["position"])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Where the server's count of transactions stood at an instant, by its own clock."""
+
+    at: datetime
+    position: int
+
+
+def read(machine: Database) -> tuple[list[VacuumHolder], Sample]:
+    """Read the holders, and where the count of transactions stands."""
+    holders, [sample] = machine.pipelined((_HOLDERS, {}), (_SAMPLE, {}))
+    return [VacuumHolder(**row) for row in holders], Sample(**sample)

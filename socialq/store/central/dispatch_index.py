@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from socialq.domain.work import Settled
     from socialq.store.sessions import Row, Session, Statement
 
+CHANNEL: Final = "socialq_dispatch"
+"""Notified on the central database when a row may be ready earlier than the dispatcher thinks."""
+
 _HELD_UNTIL: Final = """
     (SELECT max(h.until) FROM central.holds h
      WHERE h.until > now()
@@ -144,9 +147,10 @@ FROM central.publish_dispatch_index
 WHERE lane = %(lane)s AND status = 'pending' AND ready_at > now()
 """
 
-_PUT_BACK = """
+_PUT_BACK = f"""
 UPDATE central.publish_dispatch_index i
-SET status = 'pending', enqueued_at = NULL, resend_at = NULL, sends = GREATEST(i.sends - 1, 0), updated_at = now()
+SET status = 'pending', ready_at = GREATEST(i.due_at, {_HELD_UNTIL.format(row="i")}), enqueued_at = NULL,
+    resend_at = NULL, sends = GREATEST(i.sends - 1, 0), updated_at = now()
 FROM jsonb_to_recordset(%(rows)s) AS r (target_id uuid, lane text, seq bigint)
 WHERE i.target_id = r.target_id AND i.lane = r.lane AND i.seq = r.seq AND i.status = 'enqueued'
 """
@@ -227,6 +231,21 @@ RETURNING i.target_id
 """
 
 _FORGET = "DELETE FROM central.publish_dispatch_index WHERE cell = %(cell)s AND status <> 'enqueued'"
+
+# Done rows are not looked at by any hop: an event of the target brings its row back as the cell has it then. Both
+# lanes of a target go only when both are done.
+_PRUNE_DONE = """
+DELETE FROM central.publish_dispatch_index
+WHERE (target_id, lane) IN (
+    SELECT d.target_id, d.lane FROM central.publish_dispatch_index d
+    WHERE d.status = 'done' AND d.updated_at < now() - %(days)s * interval '1 day'
+      AND NOT EXISTS (
+          SELECT FROM central.publish_dispatch_index o WHERE o.target_id = d.target_id AND o.status <> 'done')
+    ORDER BY d.updated_at
+    LIMIT %(limit)s
+    FOR UPDATE OF d SKIP LOCKED)
+  AND status = 'done'
+"""
 
 
 def upsert(session: Session, rows: Sequence[dict[str, Any]]) -> int:
@@ -353,3 +372,8 @@ def reapply_holds(session: Session, *, column: str, key: str, after: UUID, limit
 def forget_cell(session: Session, cell: str) -> int:
     """Delete a cell's rows, but those whose message is out, before they are rebuilt from the cell."""
     return session.run(_FORGET, {"cell": cell})
+
+
+def prune_done(session: Session, *, days: float, limit: int) -> int:
+    """Delete up to `limit` rows that have been done for `days`; returns how many."""
+    return session.run(_PRUNE_DONE, {"days": days, "limit": limit})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 from uuid import UUID
 
-from socialq.store.central import dispatch_index
+from socialq.store.central import alarms, dispatch_index
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,24 +32,45 @@ ON CONFLICT (scope, key) DO UPDATE
 SET until = GREATEST(h.until, excluded.until), reason = excluded.reason, set_by = excluded.set_by, set_at = now()
 """
 
-_LIFT = "DELETE FROM central.holds WHERE scope = %(scope)s AND key = %(key)s"
+_LIFT = """
+DELETE FROM central.holds
+WHERE scope = %(scope)s AND key = %(key)s AND (%(reason)s::text IS NULL OR reason = %(reason)s)
+"""
+
+# Rows that a hold keeps from going out in time: said at once, not when they expire.
+_OUTLASTED = """
+SELECT count(*) AS rows FROM central.publish_dispatch_index
+WHERE status = 'pending' AND {column} = %(key)s AND kind = 'publish' AND publish_by <= %(until)s
+"""
 
 
-def set_hold(
-    database: Database, *, scope: Scope, key: str, until: datetime, reason: str, set_by: str
-) -> None:
-    """Hold a scope until an instant and push its pending rows there, in batches of their own transactions."""
+def set_hold(database: Database, *, scope: Scope, key: str, until: datetime, reason: str, set_by: str) -> int:
+    """Hold a scope until an instant and push its pending rows there, in batches of their own transactions.
+
+    Returns how many posts it outlasts: their publish-by time comes before its end. That raises an alarm, too.
+    """
     with database.transaction(actor=set_by) as session:
         session.run(_SET, {"scope": scope, "key": key, "until": until, "reason": reason, "set_by": set_by})
     _reapply(database, scope=scope, key=key)
+    statement = _OUTLASTED.format(column=_COLUMN_OF_SCOPE[scope])
+    outlasted = int(database.autocommit(statement, {"key": key, "until": until})[0]["rows"])
+    if outlasted:
+        message = (
+            f"{outlasted} posts will expire: the hold on {scope} {key} ({reason}) lasts until"
+            f" {until:%Y-%m-%d %H:%M} UTC, past their publish-by times"
+        )
+        alarms.raise_alarm(database, key=f"hold:{scope}:{key}", message=message)
+    return outlasted
 
 
-def lift(database: Database, *, scope: Scope, key: str, actor: str) -> bool:
-    """End a hold early and let its rows go at their own times; False where there was none."""
+def lift(database: Database, *, scope: Scope, key: str, actor: str, reason: str | None = None) -> bool:
+    """End a hold early and let its rows go at their own times; False where there was none (for that reason)."""
     with database.transaction(actor=actor) as session:
-        lifted = session.run(_LIFT, {"scope": scope, "key": key}) == 1
+        lifted = session.run(_LIFT, {"scope": scope, "key": key, "reason": reason}) == 1
     if lifted:
         _reapply(database, scope=scope, key=key)
+        alarms.clear(database, key=f"hold:{scope}:{key}")
+        database.notify(dispatch_index.CHANNEL)
     return lifted
 
 

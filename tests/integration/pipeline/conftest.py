@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 import structlog
 from psycopg import sql
+from psycopg.rows import dict_row
 
 from socialq.store.stores import Stores
 from tests.fixtures_database import _administer, _url_of
@@ -22,7 +23,7 @@ __all__ = ["sandbox", "sandbox_process"]
 
 # One statement, so that foreign keys are checked when everything is gone. Far faster than TRUNCATE here.
 _EMPTY_ALL = """
-SELECT 'WITH ' || string_agg(format('d%s AS (DELETE FROM %I.%I)', n, schemaname, tablename), ', ') || ' SELECT'
+SELECT 'WITH ' || string_agg(format('d%s AS (DELETE FROM %I.%I)', n, schemaname, tablename), ', ') || ' SELECT' AS statement
 FROM (
     SELECT row_number() OVER () AS n, schemaname, tablename FROM pg_tables
     WHERE schemaname IN ('cell', 'central') AND tablename NOT IN ('alembic_version', 'cells')) t
@@ -73,14 +74,31 @@ def pipeline_stores(pipeline_database: str) -> Iterator[Stores]:
     opened.dispose()
 
 
+@pytest.fixture(scope="session")
+def owner(pipeline_database: str) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+    """A connection of the database's owner, kept for the run: what tests arrange goes through it."""
+    with psycopg.connect(pipeline_database, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def empty_all(owner: psycopg.Connection[dict[str, Any]]) -> str:
+    """The statement that deletes every row."""
+    made = owner.execute(_EMPTY_ALL).fetchone()
+    assert made is not None
+    return made["statement"]
+
+
 @pytest.fixture
-def world(pipeline_stores: Stores, pipeline_database: str) -> Iterator[World]:
+def world(
+    pipeline_stores: Stores,
+    pipeline_database: str,
+    owner: psycopg.Connection[dict[str, Any]],
+    empty_all: str,
+) -> Iterator[World]:
     """A tenant with a client and an account in an empty database, and every hop."""
-    with psycopg.connect(pipeline_database, autocommit=True) as connection:
-        made = connection.execute(_EMPTY_ALL).fetchone()
-        assert made is not None
-        connection.execute(made[0])
-    yield World(pipeline_stores, pipeline_database)
+    owner.execute(empty_all)
+    yield World(pipeline_stores, pipeline_database, owner)
     structlog.contextvars.clear_contextvars()
 
 

@@ -283,11 +283,15 @@ HELD_BY = ["account", "app", "platform", "cell", "tenant"]
 def test_a_hold_moves_rows_and_lifting_it_restores_them(world: World, scope: holds.Scope):
     """A hold raises `ready_at` of its rows and of no others; lifted, they go at their own time."""
     app = new_id()
-    world.arrange("UPDATE cell.accounts SET provider_app_id = %(app)s WHERE id = %(id)s", app=app, id=world.account)
+    world.arrange(
+        "UPDATE cell.accounts SET provider_app_id = %(app)s WHERE id = %(id)s", app=app, id=world.account
+    )
     target = world.post()
     world.relay().scan()
     other = index_row(world, platform="other", tenant=new_id(), account=new_id())
-    world.arrange("UPDATE central.publish_dispatch_index SET cell = 'other' WHERE target_id = %(id)s", id=other)
+    world.arrange(
+        "UPDATE central.publish_dispatch_index SET cell = 'other' WHERE target_id = %(id)s", id=other
+    )
     key = {
         "account": str(world.account),
         "app": str(app),
@@ -356,7 +360,9 @@ def test_held_rows_beyond_a_batch_are_all_moved(world: World, monkeypatch: pytes
     monkeypatch.setattr(holds, "_BATCH", 3)
     targets = [index_row(world) for _ in range(10)]
     until = datetime.now(UTC) + timedelta(minutes=10)
-    holds.set_hold(world.stores.central, scope="platform", key="mastodon", until=until, reason="t", set_by="t")
+    holds.set_hold(
+        world.stores.central, scope="platform", key="mastodon", until=until, reason="t", set_by="t"
+    )
     assert {world.index_row(target)["ready_at"] for target in targets} == {until}
 
 
@@ -382,7 +388,13 @@ def _buffers(plan: dict[str, Any]) -> int:
 def test_a_pick_touches_what_is_due_and_not_what_waits(world: World):
     """With fifty thousand rows of the future, picking twenty and asking for the next reads a few pages."""
     pick = dispatch_index.pick(
-        limit=200, scan=1000, max_enqueued=2000, tenant_cap=1000, slow_cap=24, resend_seconds=15.0
+        lane="main",
+        limit=200,
+        scan=1000,
+        max_enqueued=2000,
+        tenant_cap=1000,
+        slow_cap=24,
+        resend_seconds=15.0,
     )
     with world.stores.central.transaction() as session:
         for (sql, params), most in ((pick, 900), (dispatch_index.next_ready(lane="main"), 12)):

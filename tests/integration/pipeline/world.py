@@ -183,9 +183,10 @@ class NoFiles:
 class World:
     """Real stores on a real database, with a tenant, a client and an account, and every hop."""
 
-    def __init__(self, stores: Stores, url: str) -> None:
+    def __init__(self, stores: Stores, url: str, owner: psycopg.Connection[dict[str, Any]]) -> None:
         self.stores = stores
         self.url = url
+        self._owner = owner
         self.platform = Platform()
         self.queue = Queue()
         self.buckets = Buckets()
@@ -341,18 +342,19 @@ class World:
 
     @contextmanager
     def owner(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+        """Another connection of the owner, in a transaction that the test ends."""
         with psycopg.connect(self.url, row_factory=dict_row) as connection:
             yield connection
 
     def arrange(self, sql: str, **params: Any) -> list[dict[str, Any]]:
-        with self.owner() as connection:
-            cursor = connection.execute(sql, params)
-            return cursor.fetchall() if cursor.description else []
+        cursor = self._owner.execute(sql, params)
+        return cursor.fetchall() if cursor.description else []
 
     def arrange_target(self, target: UUID, **columns: Any) -> None:
         """Set columns of a target past the trigger; the CHECK constraints hold."""
         assignments = ", ".join(f"{name} = %({name})s" for name in columns)
-        with self.owner() as connection:
+        with self._owner.transaction():
+            connection = self._owner
             if "status" in columns:
                 connection.execute("ALTER TABLE cell.post_targets DISABLE TRIGGER record_move")
             connection.execute(
@@ -375,7 +377,8 @@ class World:
 
     def time_passes(self, target: UUID, seconds: float) -> None:
         """Let every instant of a target that counts for its next work lie `seconds` earlier."""
-        with self.owner() as connection:
+        with self._owner.transaction():
+            connection = self._owner
             connection.execute(
                 "UPDATE cell.post_targets SET next_at = next_at - %(by)s, lost_at = lost_at - %(by)s,"
                 " lease_until = lease_until - %(by)s WHERE id = %(id)s",

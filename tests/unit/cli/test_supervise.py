@@ -98,7 +98,11 @@ def test_stop_gives_grace_and_then_kills(supervisor: Supervisor) -> None:
 
 def test_stop_ends_workers_before_what_they_talk_to(supervisor: Supervisor) -> None:
     """The sandbox is stopped last, so that a draining worker still gets its answers."""
-    slow = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0))); print('up', flush=True); time.sleep(60)"
+    slow = (
+        "import signal, sys, time;"
+        " signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0)));"
+        " print('up', flush=True); time.sleep(60)"
+    )
     worker = supervisor.start(service("publishing-1", slow, role="publishing"))
     sandbox = supervisor.start(service("sandbox", SLEEP, role="sandbox"))
     assert wait_until(lambda: "up" in worker.log_path.read_text(), seconds=10)

@@ -111,7 +111,7 @@ EVERY_WAY = st.one_of(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(EVERY_WAY)
 def test_no_decision_leaves_a_state_that_the_database_refuses(way):
     """Whatever happens in whatever situation, the move is legal and the row it leaves is whole."""
@@ -122,7 +122,7 @@ def test_no_decision_leaves_a_state_that_the_database_refuses(way):
     assert broken_rules(after(target, decision.move)) == []
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(EVERY_WAY)
 def test_an_unresolved_mark_never_leads_to_publish_work(way):
     """As long as a marked request may have made the part live, nothing plans to send it again."""
@@ -133,7 +133,7 @@ def test_an_unresolved_mark_never_leads_to_publish_work(way):
         assert decision.move.to not in CLAIMABLE
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(situations(S.PUBLISHING), st.integers(1, 9))
 def test_the_mark_of_whatever_attempt_makes_an_ended_lease_unknown(situation: Situation, attempt: int):
     """An unanswered mark is unresolved whichever attempt it is of: an ended lease never clears it."""
@@ -143,7 +143,7 @@ def test_the_mark_of_whatever_attempt_makes_an_ended_lease_unknown(situation: Si
     assert decision.move.to in {S.UNKNOWN_OUTCOME, S.NEEDS_ATTENTION}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(EVERY_WAY)
 def test_only_what_is_certain_clears_a_mark(way):
     """A mark is cleared by an answer that proves there was no effect, or by absence, and by nothing else."""
@@ -164,7 +164,7 @@ def test_only_what_is_certain_clears_a_mark(way):
         assert decide is after_lease_end or situation.target.status is not S.PUBLISHING
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(EVERY_WAY)
 def test_what_is_live_in_part_is_never_called_cancelled(way):
     """Cancelled means that nothing of it is public."""
@@ -175,7 +175,7 @@ def test_what_is_live_in_part_is_never_called_cancelled(way):
         assert decision.found is None
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(EVERY_WAY)
 def test_nothing_is_planned_past_publish_by_or_the_budget(way):
     """A further try lies before `publish_by`, and only while the budget lasts; found threads are due now."""

@@ -1,0 +1,51 @@
+"""Notices a cell that is down, so that it stalls only itself.
+
+A cell whose relay can't reach it gets a hold of scope `cell`: nothing of it is dispatched, so nothing of it takes
+a worker's slot or a place in the queue. The relay keeps asking with every tick, and lifts the hold itself.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from socialq.store.central import alarms, holds
+
+if TYPE_CHECKING:
+    from socialq.store.stores import Stores
+
+log = structlog.get_logger(__name__)
+
+_HELD_FOR: Final = timedelta(seconds=30)
+_REASON: Final = "cell_down"
+_ASK_CENTRAL_AGAIN_SECONDS: Final = 5.0
+
+
+class CellWatch:
+    """Holds and frees cells by what their relays meet."""
+
+    def __init__(self, stores: Stores) -> None:
+        """Keep holds and alarms in the central database of `stores`."""
+        self._central = stores.central
+        self._asked_at: dict[str, float] = {}
+
+    def lost(self, cell: str, error: Exception) -> None:
+        """Hold a cell that can't be reached, for half a minute at a time."""
+        log.error("cell_unreachable", cell=cell, error=type(error).__name__)
+        until = datetime.now(UTC) + _HELD_FOR
+        holds.set_hold(self._central, scope="cell", key=cell, until=until, reason=_REASON, set_by="relay")
+        message = f"the database of cell {cell} can't be reached; its posts wait, those of other cells go out"
+        alarms.raise_alarm(self._central, key=f"cell:{cell}", message=message)
+
+    def reached(self, cell: str) -> None:
+        """Free a cell that was held because it could not be reached."""
+        now = time.monotonic()
+        if now - self._asked_at.get(cell, -_ASK_CENTRAL_AGAIN_SECONDS) < _ASK_CENTRAL_AGAIN_SECONDS:
+            return
+        self._asked_at[cell] = now
+        if holds.lift(self._central, scope="cell", key=cell, actor="relay", reason=_REASON):
+            log.warning("cell_is_back", cell=cell)
+            alarms.clear(self._central, key=f"cell:{cell}")
