@@ -1,14 +1,14 @@
 """Situations that a decision may meet, at random, and the database's rules about a target, in Python.
 
 `broken_rules` says what `post_targets`' CHECK constraints would refuse. It is written out a second time, on
-purpose; `tests/integration/pipeline/test_decisions_in_the_database.py` compares the two on the real thing.
+purpose; `tests/integration/pipeline/test_database_refuses.py` compares the two on the real thing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from hypothesis import strategies as st
@@ -29,7 +29,12 @@ from socialq.domain.outcomes import (
 )
 from socialq.domain.settlement import Rules, Situation
 from socialq.domain.states import TRANSITIONS, NextKind, TargetStatus
-from socialq.domain.targets import Move, PartState, Target
+from socialq.domain.targets import PartState, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from socialq.domain.targets import Move
 
 S = TargetStatus
 NOW = datetime(2030, 6, 1, 12, 0, tzinfo=UTC)
@@ -133,8 +138,6 @@ def target_in(status: TargetStatus, **columns: Any) -> Target:
 
 def changed(record: Any, **fields: Any) -> Any:
     """`dataclasses.replace`, for a record with slots."""
-    from dataclasses import replace
-
     return replace(record, **fields)
 
 
@@ -146,7 +149,9 @@ def after(target: Target, move: Move) -> dict[str, Any]:
     return {**row, **moved, **given_up, **move.changes}
 
 
-_RESTING = frozenset({S.DRAFT, S.INVALID, S.READY, S.NEEDS_ATTENTION, S.NEEDS_RECONNECT, S.FAILED, S.CANCELLED})
+_RESTING = frozenset(
+    {S.DRAFT, S.INVALID, S.READY, S.NEEDS_ATTENTION, S.NEEDS_RECONNECT, S.FAILED, S.CANCELLED}
+)
 
 RULES_OF_A_ROW: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     "next_work_whole": lambda row: (row["next_kind"] is None) == (row["next_at"] is None),
@@ -167,11 +172,14 @@ RULES_OF_A_ROW: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
         )
     ),
     "unknown_is_looked_for": lambda row: (
-        row["status"] != S.UNKNOWN_OUTCOME or (row["next_kind"] == NextKind.LOOK and row["lost_at"] is not None)
+        row["status"] != S.UNKNOWN_OUTCOME
+        or (row["next_kind"] == NextKind.LOOK and row["lost_at"] is not None)
     ),
     "resting_has_no_work": lambda row: row["status"] not in _RESTING or row["next_kind"] is None,
     "published_has_instant": lambda row: (row["status"] == S.PUBLISHED) == (row["published_at"] is not None),
-    "published_only_looks": lambda row: row["status"] != S.PUBLISHED or row["next_kind"] in {None, NextKind.LOOK},
+    "published_only_looks": lambda row: (
+        row["status"] != S.PUBLISHED or row["next_kind"] in {None, NextKind.LOOK}
+    ),
 }
 
 
@@ -183,3 +191,49 @@ def broken_rules(row: Mapping[str, Any]) -> list[str]:
 def is_legal(source: TargetStatus, to: TargetStatus) -> bool:
     """Whether the database's trigger lets a target go from `source` to `to`."""
     return source is to or to in TRANSITIONS[source]
+
+
+MARKED = PartState(
+    part_no=1,
+    marked_at=NOW - timedelta(seconds=5),
+    first_marked_at=NOW - timedelta(seconds=5),
+    marked_attempt=2,
+)
+
+
+def in_flight(
+    *,
+    part: PartState = MARKED,
+    any_live: bool = False,
+    parts_after: int = 0,
+    lag: float | None = 5.0,
+    **columns: Any,
+) -> Situation:
+    """A claimed target whose request was marked by its second attempt."""
+    target = target_in(S.PUBLISHING, attempt_count=2, **columns)
+    return situation(target, part, any_live=any_live, parts_after=parts_after, lag=lag)
+
+
+def looked_for(
+    *,
+    unknown_count: int = 1,
+    looks_done: int = 2,
+    any_live: bool = False,
+    parts_after: int = 0,
+    lost_seconds_ago: float = 600.0,
+    lag: float | None = 5.0,
+    **columns: Any,
+) -> Situation:
+    """A target of unknown outcome; by default this is its last planned look."""
+    lost_at = NOW - timedelta(seconds=lost_seconds_ago)
+    target = target_in(S.UNKNOWN_OUTCOME, attempt_count=2, looks_done=looks_done, lost_at=lost_at, **columns)
+    part = replace(MARKED, unknown_count=unknown_count)
+    return situation(target, part, any_live=any_live, parts_after=parts_after, lag=lag)
+
+
+def situation(
+    target: Any, part: PartState, *, any_live: bool, parts_after: int, lag: float | None
+) -> Situation:
+    return Situation(
+        target=target, part=part, any_live=any_live, parts_after=parts_after, now=NOW, lag_seconds=lag
+    )

@@ -18,6 +18,8 @@ COMMANDS: Final = {
     "targets": ("socialq.cli.targets", "List targets: one post on one account each."),
     "target": ("socialq.cli.target", "One target: show, retry, cancel, mark-published."),
     "import": ("socialq.cli.importing", "Import a calendar file (CSV)."),
+    "hold": ("socialq.cli.hold", "Times before which nothing is sent: set, list, lift."),
+    "cell": ("socialq.cli.cell", "Databases for tenants: add, list, move-tenant."),
     "index": ("socialq.cli.index", "The dispatch index: rebuild."),
     "health": ("socialq.cli.health", "Say whether everything works, and what does not."),
     "db": ("socialq.cli.db", "The database: upgrade."),

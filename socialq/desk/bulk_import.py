@@ -98,7 +98,7 @@ def import_file(
     planned, found = _check_rows(parsed.rows, checker)
     refused = (*parsed.problems, *found)
     whole_file_refused = any(problem.row is None for problem in refused)
-    if refused and (whole_file_refused or not skip_bad):
+    if refused and (not skip_bad):
         planned = []
     for file in {file.sha256: file for row in planned for file in row.files}.values():
         store_bytes(storage, file, tenant=tenant, client=client)
@@ -174,7 +174,7 @@ def _write(
     cell = cell_of(stores, tenant)
     written: list[Composed] = []
     with cell.app.transaction(tenant=tenant, actor=actor) as session:
-        if False:
+        if not posts.take_import(session, tenant):
             problem = "another import of this tenant is running"
             raise refusal("import", "", problem, "start it again when that has ended")
         fresh, doubled = _not_there_yet(session, planned)

@@ -88,8 +88,8 @@ class LocalStack:
         self.home = given.home
         self._take_home()
         try:
-            self._check_ports(given)
             self._end_leftovers()
+            self._check_ports(given)
             self.child_env = _for_children(self.env, home=self.home)
             self._build_supervisor()
             sandbox = self._launch_sandbox()

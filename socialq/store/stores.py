@@ -88,6 +88,10 @@ class Stores:
             self._cell_of_tenant[tenant_id] = known
         return known[0]
 
+    def forget_tenant(self, tenant_id: UUID) -> None:
+        """Ask anew for the tenant's cell next time."""
+        self._cell_of_tenant.pop(tenant_id, None)
+
     def dispose(self) -> None:
         """Close pooled connections of every database."""
         self.central.dispose()

@@ -26,7 +26,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from socialq.store.central import heartbeats
-from socialq.worker.watchdog import CanaryNotSentError, Watchdog
+from socialq.upkeep.watchdog import GIVEN_UP, CanaryNotSentError, Watchdog
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 CANARY_TASK: Final = "socialq.canary"
-GIVEN_UP: Final = 70
-"""The exit code of a worker that was given up (EX_SOFTWARE): its supervisor starts it again."""
-
 _MOST_WAITING: Final = 3
 _LEFT_BEHIND_SECONDS: Final = 600
 """What a worker that is gone has left in its queue vanishes after this."""
@@ -60,10 +57,10 @@ class Canary:
     def install(self) -> None:
         """Hook into the worker's life. Nothing happens in a process that is no worker."""
 
-        @self.app.task(name=CANARY_TASK)
         def canary() -> None:
             self._consumed()
 
+        self.app.task(name=CANARY_TASK)(canary)
         celeryd_after_setup.connect(self._add_queue, weak=False)
         worker_ready.connect(self._start, weak=False)
 

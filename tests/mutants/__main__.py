@@ -51,9 +51,13 @@ def mutate(tree: Path, mutant: Mutant) -> None:
 def is_caught(tree: Path, mutant: Mutant) -> bool:
     """Run the mutant's tests; caught: some test failed (pytest's exit code 1, nothing else)."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.tests]
-    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)
+    done = subprocess.run(
+        command, cwd=tree, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
+    )
     if done.returncode not in {0, 1}:
-        raise DoesNotFitError(f"pytest ended with {done.returncode}: {done.stdout[-800:]}{done.stderr[-400:]}")
+        raise DoesNotFitError(
+            f"pytest ended with {done.returncode}: {done.stdout[-800:]}{done.stderr[-400:]}"
+        )
     return done.returncode == 1
 
 

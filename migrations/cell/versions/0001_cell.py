@@ -437,6 +437,8 @@ CREATE POLICY one_tenant ON cell.{table} TO socialq_app
 APP_GRANTS = """
 GRANT USAGE ON SCHEMA cell TO socialq_app, socialq_machine;
 GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA cell TO socialq_app;
+-- A tenant that has nothing yet may leave for another cell; foreign keys keep one that has.
+GRANT DELETE ON cell.tenant_state TO socialq_app;
 REVOKE INSERT, UPDATE ON cell.alembic_version, cell.post_statuses FROM socialq_app;
 REVOKE UPDATE ON cell.target_history, cell.post_versions, cell.approvals, cell.publications FROM socialq_app;
 """

@@ -36,7 +36,7 @@ def open_segment(open_file: Callable[[], BinaryIO], index: int, *, last: bool) -
     except BaseException:
         stream.close()
         raise
-    return cast("BinaryIO", _Segment(stream, SEGMENT_BYTES))
+    return cast("BinaryIO", _Segment(stream, None if last else SEGMENT_BYTES))
 
 
 def _skip(stream: BinaryIO, count: int) -> None:

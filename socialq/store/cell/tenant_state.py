@@ -42,3 +42,8 @@ def suspend(session: Session, tenant_id: UUID) -> datetime | None:
 def resume(session: Session, tenant_id: UUID) -> bool:
     """Make active again; False where the cell doesn't know the tenant."""
     return session.run(_RESUME, {"tenant_id": tenant_id}) == 1
+
+
+def delete(session: Session, tenant_id: UUID) -> None:
+    """Forget a tenant that has nothing here. Raises ForeignKeyViolation where it has clients."""
+    session.run("DELETE FROM cell.tenant_state WHERE tenant_id = %(tenant_id)s", {"tenant_id": tenant_id})

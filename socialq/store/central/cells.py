@@ -5,9 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from socialq.store.sessions import Session
+    from socialq.store.sessions import Row, Session
 
 
 def names(session: Session) -> list[str]:
     """Name every cell."""
     return [row["name"] for row in session.all("SELECT name FROM central.cells ORDER BY name")]
+
+
+def insert(session: Session, *, name: str, database_url: str) -> bool:
+    """Insert a cell with its encrypted address; False where the name is taken."""
+    sql = """
+    INSERT INTO central.cells (name, database_url) VALUES (%(name)s, %(database_url)s) ON CONFLICT (name) DO NOTHING
+    """
+    return session.run(sql, {"name": name, "database_url": database_url}) == 1
+
+
+def with_counts(session: Session) -> list[Row]:
+    """Read every cell with how many tenants it has, and whether its database is one of its own."""
+    return session.all("""
+        SELECT c.name, c.database_url IS NOT NULL AS own_database,
+               (SELECT count(*) FROM central.tenants t WHERE t.cell = c.name) AS tenants
+        FROM central.cells c ORDER BY c.name
+    """)

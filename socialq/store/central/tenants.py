@@ -59,3 +59,12 @@ def suspend(session: Session, tenant_id: UUID, *, suspended_at: object) -> Row |
 def resume(session: Session, tenant_id: UUID) -> Row | None:
     """Make a tenant active again."""
     return session.one(_RESUME, {"id": tenant_id})
+
+
+def move(session: Session, tenant_id: UUID, *, source: str, to: str) -> Row | None:
+    """Place a tenant in another cell; None when it is not in `source` any more."""
+    values = {"id": tenant_id, "source": source, "to": to}
+    return session.one(
+        f"UPDATE central.tenants SET cell = %(to)s WHERE id = %(id)s AND cell = %(source)s RETURNING {COLUMNS}",
+        values,
+    )

@@ -31,21 +31,22 @@ class Up:
         self.home = folder / ".socialq"
         plain = {name: value for name, value in os.environ.items() if not name.startswith("SOCIALQ_")}
         self.env = {**plain, "SOCIALQ_WEB_PORT": str(free_port()), "SOCIALQ_DRAIN_SECONDS": "30"}
-        self.process: subprocess.Popen[str] | None = None
+        self.log = folder / "up.log"
+        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        self.process = subprocess.Popen(
-            [*PROGRAM, "up", "--sandbox"],
-            cwd=self.folder,
-            env=self.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*PROGRAM, "up", "--sandbox"],
+                cwd=self.folder,
+                env=self.env,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
         running = self.process
         assert wait_until(lambda: self._is_up() or running.poll() is not None, seconds=START_SECONDS)
-        assert running.poll() is None, running.communicate()
+        assert running.poll() is None, self.log.read_text()
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -59,11 +60,11 @@ class Up:
         found: int | None = self.content()["processes"][name]["pid"]
         return found
 
-    def stop(self) -> str:
+    def stop(self) -> int:
+        """SIGTERM, and the exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        _, err = self.process.communicate(timeout=60)
-        return err
+        return self.process.wait(timeout=60)
 
     def _is_up(self) -> bool:
         """The file is there, and this process wrote it."""
@@ -130,9 +131,7 @@ def test_a_day_with_up(up: Up) -> None:
 
     pids = [child["pid"] for child in up.content()["processes"].values()]
     pids += up.content()["servers"].values()
-    up.stop()
-    assert up.process is not None
-    assert up.process.returncode == 0
+    assert up.stop() == 0
     assert not any(process_runs(pid) for pid in pids)
     assert not (up.home / "run.json").exists()
 

@@ -23,7 +23,8 @@ __all__ = ["sandbox", "sandbox_process"]
 
 # One statement, so that foreign keys are checked when everything is gone. Far faster than TRUNCATE here.
 _EMPTY_ALL = """
-SELECT 'WITH ' || string_agg(format('d%s AS (DELETE FROM %I.%I)', n, schemaname, tablename), ', ') || ' SELECT' AS statement
+SELECT format('WITH %s SELECT', string_agg(
+           format('d%s AS (DELETE FROM %I.%I)', n, schemaname, tablename), ', ')) AS statement
 FROM (
     SELECT row_number() OVER () AS n, schemaname, tablename FROM pg_tables
     WHERE schemaname IN ('cell', 'central') AND tablename NOT IN ('alembic_version', 'cells')) t

@@ -12,7 +12,8 @@ from socialq.domain.ids import new_id, new_token
 from socialq.domain.keys import attempt_key
 from socialq.domain.work import AccountBusy, Claimed
 from tests import factories
-from tests.integration.pipeline.world import Background, Claim, in_seconds, race, wait_for_lock
+from tests.integration.pipeline.racing import Background, race
+from tests.integration.pipeline.world import Claim, in_seconds, wait_for_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,11 @@ def test_the_index_itself_refuses_a_second_holder_of_an_account(world: World):
     world.claim(first)
     with pytest.raises(psycopg.errors.UniqueViolation, match="post_targets_account_held"):
         world.arrange_target(
-            second, status="publishing", holds_account=True, lease_token=new_token(), lease_until=datetime.now(UTC)
+            second,
+            status="publishing",
+            holds_account=True,
+            lease_token=new_token(),
+            lease_until=datetime.now(UTC),
         )
 
 
@@ -115,7 +120,9 @@ REFUSED_BY: dict[str, Callable[[World, UUID], None]] = {
     "the tenant is suspended": _set(
         "UPDATE cell.tenant_state SET status = 'suspended', suspended_at = now() WHERE tenant_id = %(tenant)s"
     ),
-    "the tenant is stopped": _set("UPDATE cell.tenant_state SET stopped_at = now() WHERE tenant_id = %(tenant)s"),
+    "the tenant is stopped": _set(
+        "UPDATE cell.tenant_state SET stopped_at = now() WHERE tenant_id = %(tenant)s"
+    ),
     "the monthly limit is used up": _set(
         "UPDATE cell.tenant_state SET monthly_limit = 0 WHERE tenant_id = %(tenant)s"
     ),
@@ -126,7 +133,9 @@ REFUSED_BY: dict[str, Callable[[World, UUID], None]] = {
     "the account needs to be reconnected": _set(
         "UPDATE cell.accounts SET status = 'needs_reconnect' WHERE id = %(account)s"
     ),
-    "the account is switched off": _set("UPDATE cell.accounts SET status = 'disabled' WHERE id = %(account)s"),
+    "the account is switched off": _set(
+        "UPDATE cell.accounts SET status = 'disabled' WHERE id = %(account)s"
+    ),
     "a scope is missing": _set("UPDATE cell.accounts SET scopes = '{read}' WHERE id = %(account)s"),
     "the platform asked to wait": _set(
         "UPDATE cell.accounts SET hold_until = now() + interval '1 minute' WHERE id = %(account)s"
@@ -145,7 +154,9 @@ REFUSED_BY: dict[str, Callable[[World, UUID], None]] = {
     "its part is live": _set(_PART.format("remote_id = 'r-9', accepted_at = now()")),
     "it is cancelled": _columns(status="cancelled", next_kind=None, next_at=None),
     "it has failed": _columns(status="failed", next_kind=None, next_at=None),
-    "it is published": _columns(status="published", next_kind=None, next_at=None, published_at=datetime.now(UTC)),
+    "it is published": _columns(
+        status="published", next_kind=None, next_at=None, published_at=datetime.now(UTC)
+    ),
     "it is a draft": _columns(status="draft", next_kind=None, next_at=None),
     "its outcome is unknown": _columns(
         status="unknown_outcome", next_kind="look", lost_at=datetime.now(UTC), holds_account=True
@@ -217,7 +228,12 @@ def test_a_claim_that_is_the_mark_freezes_the_instant(world: World):
     claimed = world.targets.claim(world.request(target, mark=True))
     assert isinstance(claimed, Claimed)
     row, part = world.row(target), world.part(target)
-    assert claimed.key_instant == row["key_instant"] == row["publish_at"] == datetime(2030, 6, 1, 7, 0, tzinfo=UTC)
+    assert (
+        claimed.key_instant
+        == row["key_instant"]
+        == row["publish_at"]
+        == datetime(2030, 6, 1, 7, 0, tzinfo=UTC)
+    )
     assert (part["marked_attempt"], part["mark_cleared"]) == (1, False)
     assert part["marked_at"] is not None
     assert part["first_marked_at"] is not None
@@ -288,7 +304,9 @@ def test_what_is_published_this_month_counts_against_the_limit(world: World):
     assert world.targets.claim(world.request(second, limited=True)) is None
     claim.accepted("r-1")
     assert world.targets.claim(world.request(second, limited=True)) is None
-    world.arrange("UPDATE cell.publications SET published_at = date_trunc('month', now(), 'UTC') - interval '1 s'")
+    world.arrange(
+        "UPDATE cell.publications SET published_at = date_trunc('month', now(), 'UTC') - interval '1 s'"
+    )
     assert isinstance(world.targets.claim(world.request(second, limited=True)), Claimed)
 
 
@@ -306,7 +324,9 @@ def test_another_tenants_posts_do_not_count(world: World):
     other = factories.make_tenant(world.stores)
     _limited(world, 1)
     account = world.new_account(other)
-    client = world.arrange("SELECT client_id FROM cell.accounts WHERE id = %(id)s", id=account)[0]["client_id"]
+    client = world.arrange("SELECT client_id FROM cell.accounts WHERE id = %(id)s", id=account)[0][
+        "client_id"
+    ]
     made = factories.make_post(world.stores, other, client, [account])
     world.arrange_target(
         made.target_id,

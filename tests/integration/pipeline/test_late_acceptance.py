@@ -10,7 +10,7 @@ import pytest
 from socialq.desk import edit, resolve
 from socialq.domain.outcomes import Accepted, Evidence, Rejected
 from socialq.domain.states import TargetStatus
-from tests.integration.pipeline.world import found, lost
+from tests.integration.pipeline.doubles import found, lost
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from tests.integration.pipeline.world import World
 
 NOW = datetime.now(UTC)
-RESTING = {"next_kind": None, "next_at": None, "lease_token": None, "lease_until": None, "holds_account": False}
+RESTING = {
+    "next_kind": None,
+    "next_at": None,
+    "lease_token": None,
+    "lease_until": None,
+    "holds_account": False,
+}
 WAITING = {**RESTING, "next_kind": "publish", "next_at": NOW}
 STATES: dict[str, dict[str, Any]] = {
     "draft": RESTING,
@@ -337,3 +343,12 @@ def test_a_lost_answer_is_no_late_acceptance(world: World):
     assert world.publish(target) == "lost_claim"
     assert world.status(target) == "unknown_outcome"
     assert world.part(target)["unknown_count"] == 1
+
+
+def test_the_same_key_twice_returns_the_first_publication(world: World):
+    """A second publication of a key keeps the first result."""
+    target = world.post()
+    claim = world.claim(target, mark=True)
+    claim.accepted("r-1")
+    claim.late("r-2")
+    assert [publication["remote_id"] for publication in world.publications(target)] == ["r-1"]

@@ -17,7 +17,9 @@ from socialq.domain.outcomes import (
     RateLimited,
     Transient,
 )
-from tests.integration.pipeline.world import LOOK_DELAYS_SECONDS, found, in_seconds, lost, race
+from tests.integration.pipeline.doubles import found, lost
+from tests.integration.pipeline.racing import race
+from tests.integration.pipeline.world import LOOK_DELAYS_SECONDS, in_seconds
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -51,7 +53,12 @@ def test_what_a_look_finds_is_published(world: World, lost_one: UUID):
     world.platform.looks.append(found("r-1"))
     assert world.look(lost_one) == "published"
     row, part = world.row(lost_one), world.part(lost_one)
-    assert (row["status"], row["reason"], row["holds_account"], row["next_kind"]) == ("published", "found", False, None)
+    assert (row["status"], row["reason"], row["holds_account"], row["next_kind"]) == (
+        "published",
+        "found",
+        False,
+        None,
+    )
     assert (part["remote_id"], part["permalink"]) == ("r-1", "https://social.example/r-1")
     assert world.attempts(lost_one)[0]["state"] == "found"
     assert world.publications(lost_one)[0]["remote_id"] == "r-1"
@@ -130,7 +137,11 @@ def test_a_person_may_still_send_it_a_third_time(world: World, lost_one: UUID):
     world.lose_answer(lost_one)
     look_until_the_end(world, lost_one)
     resolve.retry(
-        world.stores, tenant=world.tenant, target_id=lost_one, now=world.work(lost_one).read_at, actor="person"
+        world.stores,
+        tenant=world.tenant,
+        target_id=lost_one,
+        now=world.work(lost_one).read_at,
+        actor="person",
     )
     assert world.publish(lost_one) == "published"
     assert len({sent["key"] for sent in world.platform.sent}) == 1
@@ -322,7 +333,9 @@ def published_after_unknown(world: World, lost_one: UUID) -> UUID:
     return lost_one
 
 
-def test_a_published_target_is_looked_for_once_more_after_an_unknown(world: World, published_after_unknown: UUID):
+def test_a_published_target_is_looked_for_once_more_after_an_unknown(
+    world: World, published_after_unknown: UUID
+):
     """An hour later it looks whether the lost request did make a second post: no, and that ends it."""
     assert world.work_off() == ["published"]
     row = world.row(published_after_unknown)

@@ -13,7 +13,9 @@ from socialq.domain.keys import part_key, publication_key
 from socialq.domain.local_time import Resolved
 from socialq.domain.outcomes import Prepared
 from socialq.providers.base import PrepareStep
-from tests.integration.pipeline.world import Background, in_seconds, lost, race, refused, wait_for_lock
+from tests.integration.pipeline.doubles import lost, refused
+from tests.integration.pipeline.racing import Background, race
+from tests.integration.pipeline.world import in_seconds, wait_for_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -217,7 +219,9 @@ def test_before_the_first_mark_another_time_is_another_publication(world: World)
     assert world.publish(target) == "published"
     row = world.row(target)
     assert row["key_instant"] == later
-    assert world.publications(target)[0]["publication_key"] == publication_key(target, later, row["version_id"])
+    assert world.publications(target)[0]["publication_key"] == publication_key(
+        target, later, row["version_id"]
+    )
 
 
 def test_every_try_of_a_part_has_the_same_key(world: World):

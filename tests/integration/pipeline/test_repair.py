@@ -16,8 +16,6 @@ from tests.integration.pipeline.test_relay import bump
 from tests.integration.pipeline.world import LEASE_SECONDS, values
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from tests.integration.pipeline.world import World
 
 
@@ -83,7 +81,11 @@ def test_a_busy_account_is_waited_for_and_freed_by_its_holders_settle(world: Wor
     claim = world.claim(holder, mark=True)
     assert world.publisher().publish(sent) == "account_busy"
     row = row_of(world, sent)
-    assert values(row, "status", "waits_for_account", "ready_at") == ("pending", True, claim.claimed.lease_until)
+    assert values(row, "status", "waits_for_account", "ready_at") == (
+        "pending",
+        True,
+        claim.claimed.lease_until,
+    )
     assert world.dispatcher().scan() == pytest.approx(LEASE_SECONDS, abs=5)
     world.index.finish(claim.accepted("r-1"))
     row = row_of(world, sent)
@@ -106,7 +108,9 @@ def test_a_finished_look_frees_whoever_waits_for_the_account(world: World, sent:
     assert values(row, "waits_for_account", "ready_at") == (False, row["due_at"])
 
 
-def test_a_holder_that_settles_while_the_row_is_set_to_wait_leaves_nobody_waiting(world: World, sent: Message):
+def test_a_holder_that_settles_while_the_row_is_set_to_wait_leaves_nobody_waiting(
+    world: World, sent: Message
+):
     """The settle comes between the refused claim and the row's repair: the row doesn't wait out the lease."""
     holder = world.post()
     claim = world.claim(holder, mark=True)
@@ -174,7 +178,9 @@ GUARDED: dict[str, tuple[Any, str, str]] = {
         "retry_scheduled",
     ),
     "tenant suspended": (
-        _guard("UPDATE cell.tenant_state SET status = 'suspended', suspended_at = now() WHERE tenant_id = %(tenant)s"),
+        _guard(
+            "UPDATE cell.tenant_state SET status = 'suspended', suspended_at = now() WHERE tenant_id = %(tenant)s"
+        ),
         "tenant_active",
         "retry_scheduled",
     ),
@@ -191,7 +197,11 @@ GUARDED: dict[str, tuple[Any, str, str]] = {
         "within_entitlement",
         "retry_scheduled",
     ),
-    "not approved": (_guard("UPDATE cell.posts SET approved_version_id = NULL"), "version_approved", "retry_scheduled"),
+    "not approved": (
+        _guard("UPDATE cell.posts SET approved_version_id = NULL"),
+        "version_approved",
+        "retry_scheduled",
+    ),
     "account needs reconnect": (
         _guard("UPDATE cell.accounts SET status = 'needs_reconnect' WHERE id = %(account)s"),
         "account_active",
@@ -202,7 +212,11 @@ GUARDED: dict[str, tuple[Any, str, str]] = {
         "account_active",
         "retry_scheduled",
     ),
-    "scope missing": (_guard("UPDATE cell.accounts SET scopes = '{read}' WHERE id = %(account)s"), "capable", "failed"),
+    "scope missing": (
+        _guard("UPDATE cell.accounts SET scopes = '{read}' WHERE id = %(account)s"),
+        "capable",
+        "failed",
+    ),
     "held": (
         _guard("UPDATE cell.accounts SET hold_until = now() + interval '1 h' WHERE id = %(account)s"),
         "rate_allows",
@@ -275,5 +289,3 @@ def test_a_move_of_a_guard_is_recorded_with_the_guard_as_actor(world: World, sen
         "retry_scheduled",
         "account_disabled",
     )
-
-

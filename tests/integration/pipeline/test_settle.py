@@ -27,7 +27,9 @@ from socialq.domain.targets import Move
 from socialq.store import index_store
 from socialq.store.index_store import PostgresIndex
 from socialq.store.sessions import ROLE_CENTRAL, Database
-from tests.integration.pipeline.world import Background, in_seconds, lost, race, wait_for_lock
+from tests.integration.pipeline.doubles import lost
+from tests.integration.pipeline.racing import Background, race
+from tests.integration.pipeline.world import in_seconds, wait_for_lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +52,12 @@ def test_an_acceptance_changes_everything_in_one_transaction(world: World):
     )
     assert world.publisher().publish(message) == "published"
     row, part = world.row(target), world.part(target)
-    assert (row["status"], row["seq"], row["holds_account"], row["lease_token"]) == ("published", 2, False, None)
+    assert (row["status"], row["seq"], row["holds_account"], row["lease_token"]) == (
+        "published",
+        2,
+        False,
+        None,
+    )
     assert (row["next_kind"], row["published_at"] is not None) == (None, True)
     assert (part["remote_id"], part["permalink"]) == ("r-1", "https://social.example/r-1")
     [attempt] = world.attempts(target)
@@ -106,7 +113,9 @@ def test_a_rate_limit_holds_the_account_and_its_rows(world: World):
     world.relay().scan()
     world.platform.answers.append(RateLimited(evidence=SAID, retry_after_seconds=120))
     world.publish(first)
-    account = world.rows("SELECT hold_until, status FROM cell.accounts WHERE id = %(id)s", id=world.account)[0]
+    account = world.rows("SELECT hold_until, status FROM cell.accounts WHERE id = %(id)s", id=world.account)[
+        0
+    ]
     assert 115 < in_seconds(account["hold_until"]) <= 120
     assert account["status"] == "active"
     assert world.targets.claim(world.request(second)) is None
@@ -119,7 +128,9 @@ def test_a_lost_authorisation_marks_the_account(world: World):
     first, second = world.post(), world.post()
     world.platform.answers.append(AuthLost(evidence=SAID))
     world.publish(first)
-    account = world.rows("SELECT status, status_reason FROM cell.accounts WHERE id = %(id)s", id=world.account)[0]
+    account = world.rows(
+        "SELECT status, status_reason FROM cell.accounts WHERE id = %(id)s", id=world.account
+    )[0]
     assert account == {"status": "needs_reconnect", "status_reason": "said so"}
     assert world.publish(second) == "account_active"
     assert world.status(second) == "needs_reconnect"
@@ -172,7 +183,9 @@ def test_settling_twice_records_once(world: World):
 
 
 def _to_failed(_target: Target, _parts: Sequence[PartState], _now: datetime) -> Decision:
-    return Decision(move=Move(to=TargetStatus.FAILED, reason="test"), clear_mark=True, attempt_state="rejected")
+    return Decision(
+        move=Move(to=TargetStatus.FAILED, reason="test"), clear_mark=True, attempt_state="rejected"
+    )
 
 
 def test_two_racing_settles_of_one_claim_leave_one_outcome(world: World):
@@ -180,7 +193,10 @@ def test_two_racing_settles_of_one_claim_leave_one_outcome(world: World):
     for _ in range(5):
         target = world.post(account=world.new_account())
         claim = world.claim(target, mark=True)
-        results = race(lambda claim=claim: claim.accepted("r-" + str(claim.target)), lambda c=claim: c.settle(_to_failed))
+        results = race(
+            lambda claim=claim: claim.accepted("r-" + str(claim.target)),
+            lambda claim=claim: claim.settle(_to_failed),
+        )
         assert sum(result is not None for result in results) == 1
         row, [attempt] = world.row(target), world.attempts(target)
         assert (row["status"], attempt["state"]) in {("published", "accepted"), ("failed", "rejected")}
@@ -278,7 +294,9 @@ def test_a_connection_cut_while_settling_does_not_lose_the_outcome(world: World,
     target = world.post()
     world.relay().scan()
     message = world.message(target)
-    world.platform.answers.append(Accepted(remote_id="r-1") if how == "accepted" else Transient(evidence=SAID))
+    world.platform.answers.append(
+        Accepted(remote_id="r-1") if how == "accepted" else Transient(evidence=SAID)
+    )
     with world.owner() as connection:
 
         def under_way(answer: object) -> object:
@@ -324,7 +342,9 @@ def test_a_settle_whose_commit_was_answered_to_nobody_is_not_done_twice(world: W
     assert len(world.publications(target)) == 1
 
 
-def test_the_central_database_cannot_fail_what_the_cell_has_settled(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_the_central_database_cannot_fail_what_the_cell_has_settled(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
     """The index is not the truth: a settle stands though its row can't be finished, and is repaired later."""
     target = world.post()
     world.relay().scan()
@@ -344,10 +364,11 @@ def test_the_central_database_cannot_fail_what_the_cell_has_settled(world: World
     "later",
     [
         "UPDATE cell.post_targets SET status = 'failed', published_at = NULL WHERE id = %(id)s",
-        "UPDATE cell.post_targets SET status = 'scheduled', published_at = NULL, next_kind = 'publish',"
-        " next_at = now() WHERE id = %(id)s",
+        """UPDATE cell.post_targets SET status = 'scheduled', published_at = NULL, next_kind = 'publish',
+        next_at = now() WHERE id = %(id)s""",
         "UPDATE cell.post_targets SET status = 'cancelled', published_at = NULL WHERE id = %(id)s",
     ],
+    ids=["failed", "scheduled", "cancelled"],
 )
 def test_nothing_takes_published_back(world: World, later: str):
     """The database refuses every move from published, whoever asks."""
@@ -373,53 +394,3 @@ def test_nothing_after_acceptance_sends_or_fails_a_published_target(world: World
     assert {**after, "publish_by": before["publish_by"]} == before
     assert world.part(target) == part
     assert len(world.platform.sent) == 1
-
-
-def test_the_same_key_twice_returns_the_first_publication(world: World):
-    """A second publication of a key keeps the first result."""
-    target = world.post()
-    claim = world.claim(target, mark=True)
-    claim.accepted("r-1")
-    claim.late("r-2")
-    assert [publication["remote_id"] for publication in world.publications(target)] == ["r-1"]
-
-
-def test_a_thread_is_settled_part_by_part_under_one_claim(world: World):
-    """Three parts, one attempt, each reply to the one before, each with its own key."""
-    target = world.post(texts=["one", "two", "three"])
-    assert world.publish(target) == "published"
-    assert [(sent["text"], sent["parent"]) for sent in world.platform.sent] == [
-        ("one", None),
-        ("two", "r-1"),
-        ("three", "r-2"),
-    ]
-    assert len({sent["key"] for sent in world.platform.sent}) == 3
-    assert [part["remote_id"] for part in world.parts(target)] == ["r-1", "r-2", "r-3"]
-    assert len(world.attempts(target)) == 1
-    assert world.publications(target)[0]["remote_id"] == "r-1"
-
-
-def test_a_thread_that_fails_midway_goes_on_where_it_stopped(world: World):
-    """What is live is never sent again: the retry begins with the part that failed."""
-    target = world.post(texts=["one", "two", "three"])
-    world.platform.answers += [Accepted(remote_id="p-1"), Transient(evidence=SAID)]
-    assert world.publish(target) == "retry_scheduled"
-    assert world.publish(target) == "published"
-    assert world.platform.texts == ["one", "two", "two", "three"]
-    assert world.platform.sent[2]["parent"] == "p-1"
-
-
-def test_a_thread_withdrawn_midway_keeps_what_is_live_and_sends_no_more(world: World):
-    """Cancelled while part 1 is under way: part 2 is never marked, and the target says why."""
-    target = world.post(texts=["one", "two"])
-
-    def under_way(_call: object) -> object:
-        resolve.cancel(world.stores, tenant=world.tenant, target_id=target, reason="typo", actor="person")
-        return Accepted(remote_id="p-1")
-
-    world.platform.answers.append(under_way)
-    world.publish(target)
-    row = world.row(target)
-    assert (row["status"], row["reason"]) == ("failed", "cancelled_midway")
-    assert [part["marked_at"] is None for part in world.parts(target)] == [False, True]
-    assert world.platform.texts == ["one"]

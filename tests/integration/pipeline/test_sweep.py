@@ -11,8 +11,10 @@ from socialq.desk import resolve
 from socialq.domain.hops import QueueUnreachableError
 from socialq.domain.outcomes import Accepted
 from socialq.pipeline import sweep as sweep_module
+from tests.integration.pipeline.doubles import lost
+from tests.integration.pipeline.racing import race
 from tests.integration.pipeline.test_dispatch import index_row, taken
-from tests.integration.pipeline.world import lost, race, values
+from tests.integration.pipeline.world import values
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -36,7 +38,12 @@ def test_a_lease_that_is_over_without_a_mark_was_certainly_not_sent(world: World
     """It is tried again, and one of the budget is spent, so that a message that kills its worker ends."""
     assert world.sweep().sweep()["leases_ended"] == 1
     row = world.row(claimed)
-    assert values(row, "status", "tries_spent", "holds_account", "lease_token") == ("retry_scheduled", 1, False, None)
+    assert values(row, "status", "tries_spent", "holds_account", "lease_token") == (
+        "retry_scheduled",
+        1,
+        False,
+        None,
+    )
     attempt = world.attempts(claimed)[0]
     assert (attempt["state"], attempt["code"]) == ("transient", "worker.lost")
     index = world.index_row(claimed)
@@ -62,7 +69,12 @@ def test_a_lease_that_is_over_with_a_mark_is_an_unknown_outcome(world: World):
     world.end_lease(target)
     assert world.sweep().sweep()["leases_ended"] == 1
     row = world.row(target)
-    assert values(row, "status", "next_kind", "holds_account", "tries_spent") == ("unknown_outcome", "look", True, 0)
+    assert values(row, "status", "next_kind", "holds_account", "tries_spent") == (
+        "unknown_outcome",
+        "look",
+        True,
+        0,
+    )
     assert world.part(target)["unknown_count"] == 1
     assert world.attempts(target)[0]["state"] == "unknown"
     assert values(world.index_row(target), "kind", "status") == ("look", "pending")

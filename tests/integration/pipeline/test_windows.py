@@ -16,7 +16,7 @@ from socialq.pipeline.window import Window
 from socialq.store import window_door
 from socialq.store.index_store import DISPATCH_CHANNEL
 from socialq.store.window_door import AdvisoryDoor
-from tests.integration.pipeline.world import Background, wait_until
+from tests.integration.pipeline.racing import Background, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,11 @@ def tick(world: World) -> Iterator[Callable[..., Tick]]:
     ticks: list[Tick] = []
 
     def make(
-        *, seconds: float = 30.0, rescan: float = 5.0, scan: Callable[[], float | None] = lambda: None, name: str = "test"
+        *,
+        seconds: float = 30.0,
+        rescan: float = 5.0,
+        scan: Callable[[], float | None] = lambda: None,
+        name: str = "test",
     ) -> Tick:
         scans: list[float] = []
 

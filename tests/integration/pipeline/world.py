@@ -6,14 +6,10 @@ A test arranges rows as the database's owner where no hop would make them (`arra
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import psycopg
 from psycopg.rows import dict_row
@@ -22,162 +18,41 @@ from socialq.domain.clock import SystemClock
 from socialq.domain.hops import Message
 from socialq.domain.ids import new_token
 from socialq.domain.keys import publication_key
-from socialq.domain.outcomes import Absent, Accepted, Found
+from socialq.domain.outcomes import Accepted, Evidence
 from socialq.domain.retry import RetryPolicy
 from socialq.domain.settlement import Rules
 from socialq.domain.states import NextKind
 from socialq.domain.work import Claimed, ClaimRequest
 from socialq.pipeline.dispatch import Dispatcher
 from socialq.pipeline.look import Looker
-from socialq.pipeline.ports import AccountReady
 from socialq.pipeline.publish import Publisher, PublishLimits
 from socialq.pipeline.relay import Relay
 from socialq.pipeline.sweep import CellSweep, QueueSweep
-from socialq.providers.base import Adapter, Finder
-from socialq.providers.http import Call, NetworkFailure
 from socialq.store.index_store import PostgresIndex
 from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.target_store import PostgresTargets
 from tests import factories
+from tests.integration.pipeline.doubles import (
+    SCOPES,
+    Buckets,
+    NeverEnding,
+    NoFiles,
+    NoSecrets,
+    Platform,
+    Queue,
+    lost,
+)
+from tests.integration.pipeline.racing import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from uuid import UUID
 
     from socialq.domain.work import Work
     from socialq.store.stores import Stores
 
-SCOPES = ("read", "write")
 LOOK_DELAYS_SECONDS = (10.0, 60.0, 300.0)
 LEASE_SECONDS = 90.0
-
-
-class Platform(Adapter):
-    """A platform that answers as its script says, and its HTTP: no network at all.
-
-    `answers` holds what each request comes to, in order: an outcome, a `NetworkFailure`, or a function that
-    is called with the request's part key while it is under way and returns one of these. An empty script
-    accepts. `looks` is the same for looks, with the ids that must not be adopted; empty finds nothing.
-    """
-
-    platform = "mastodon"
-    required_scopes = frozenset(SCOPES)
-    finder: Finder | None = Finder(lag=timedelta(seconds=5))
-    deduplicates = None
-
-    def __init__(self) -> None:
-        self.answers: deque[Any] = deque()
-        self.looks: deque[Any] = deque()
-        self.connects: deque[Any] = deque()
-        self.steps: list[Any] = []
-        self.sent: list[dict[str, Any]] = []
-        self.looked: list[dict[str, Any]] = []
-        self._lock = threading.Lock()
-
-    def connect(self, http, *, base_url, token):
-        raise NotImplementedError
-
-    def check(self, parts, limits):
-        return []
-
-    def prepare_steps(self, account, part, prepared):
-        return [step for step in self.steps if step.name not in prepared]
-
-    def publish_call(self, account, part, prepared):
-        body = {"key": part.key, "text": part.text, "parent": part.parent_id, "number": part.number}
-        return Call(method="POST", url="https://social.example/post", json=body)
-
-    def read_publish(self, answer, part):
-        return answer
-
-    def look(self, http, account, part, *, sent_after, claimed_ids):
-        with self._lock:
-            self.looked.append({"part": part.number, "sent_after": sent_after, "claimed": claimed_ids})
-            result = self.looks.popleft() if self.looks else Absent(examined=0)
-        return result(claimed_ids) if callable(result) else result
-
-    # What stands in for `Http`.
-
-    def open(self, call, *, deadline_seconds):
-        with self._lock:
-            failure = self.connects.popleft() if self.connects else None
-        if callable(failure):
-            failure = failure()
-        return failure if isinstance(failure, NetworkFailure) else _Opened(self, call)
-
-    def sends(self, call) -> Any:
-        with self._lock:
-            self.sent.append(call.json)
-            answer = self.answers.popleft() if self.answers else Accepted(remote_id=f"r-{len(self.sent)}")
-        return answer(call.json) if callable(answer) else answer
-
-    @property
-    def texts(self) -> list[str]:
-        return [sent["text"] for sent in self.sent]
-
-
-@dataclass
-class _Opened:
-    platform: Platform
-    call: Call
-
-    def send(self) -> Any:
-        return self.platform.sends(self.call)
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-@dataclass
-class Queue:
-    """Keeps messages in a list; `failing` makes sending fail."""
-
-    messages: list[Message] = field(default_factory=list)
-    failing: Exception | None = None
-    while_sending: Callable[[], None] | None = None
-    said_length: int | None = None
-
-    def send(self, messages: Sequence[Message]) -> None:
-        if self.while_sending is not None:
-            self.while_sending()
-        if self.failing is not None:
-            raise self.failing
-        self.messages += messages
-
-    def length(self) -> int:
-        return len(self.messages) if self.said_length is None else self.said_length
-
-    def take(self) -> list[Message]:
-        taken, self.messages = self.messages, []
-        return taken
-
-
-class NoSecrets:
-    """Stands for the vault: tokens of test accounts are not encrypted."""
-
-    def token_of(self, tenant_id: UUID, account: Any) -> str:
-        return account.access_token
-
-
-class NeverEnding:
-    """Tokens that never need a refresh."""
-
-    def ensure(self, work: Work) -> AccountReady:
-        return AccountReady(account=work.account)
-
-
-@dataclass
-class Buckets:
-    """Our own count of what a platform allows: `wait` seconds for everybody."""
-
-    wait: float = 0.0
-
-    def wait_seconds(self, work: Work) -> float:
-        return self.wait
-
-
-class NoFiles:
-    def open(self, key: str) -> Any:
-        raise AssertionError(f"no file {key} in these tests")
 
 
 class World:
@@ -298,7 +173,9 @@ class World:
         return self.row(target)["status"]
 
     def parts(self, target: UUID) -> list[dict[str, Any]]:
-        return self.rows("SELECT * FROM cell.target_parts WHERE target_id = %(id)s ORDER BY part_no", id=target)
+        return self.rows(
+            "SELECT * FROM cell.target_parts WHERE target_id = %(id)s ORDER BY part_no", id=target
+        )
 
     def part(self, target: UUID, number: int = 1) -> dict[str, Any]:
         return self.parts(target)[number - 1]
@@ -481,9 +358,7 @@ class Claim:
             publication_key=publication_key(self.target, instant, self.work.target.version_id),
         )
 
-    def settle(self, decide: Callable[..., Any], part_no: int = 1, evidence: Any = None) -> Any:
-        from socialq.domain.outcomes import Evidence
-
+    def settle(self, decide: Callable[..., Any], part_no: int = 1, evidence: Evidence | None = None) -> Any:
         return self.world.targets.settle(
             tenant_id=self.world.tenant,
             target_id=self.target,
@@ -492,75 +367,6 @@ class Claim:
             evidence=evidence or Evidence(code="test"),
             decide=decide,
         )
-
-
-def lost(kind: str = "read_timeout") -> NetworkFailure:
-    """The request was sent and its answer never came."""
-    return NetworkFailure(kind=kind, sent=True, detail="no answer")
-
-
-def refused() -> NetworkFailure:
-    """The connection was refused: certainly nothing was sent."""
-    return NetworkFailure(kind="refused", sent=False, detail="refused")
-
-
-def found(remote_id: str) -> Found:
-    return Found(remote_id=remote_id, permalink=f"https://social.example/{remote_id}")
-
-
-def race(*steps: Callable[[], Any], timeout_seconds: float = 20.0) -> list[Any]:
-    """Run steps at the same moment, each on its own thread; returns each one's result or exception."""
-    barrier = threading.Barrier(len(steps))
-    results: list[Any] = [None] * len(steps)
-
-    def run(number: int, step: Callable[[], Any]) -> None:
-        barrier.wait(timeout_seconds)
-        try:
-            results[number] = step()
-        except Exception as error:
-            results[number] = error
-
-    threads = [threading.Thread(target=run, args=(number, step), daemon=True) for number, step in enumerate(steps)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout_seconds)
-        assert not thread.is_alive(), "a racing step did not end"
-    return results
-
-
-@dataclass
-class Background:
-    """A step that runs on its own thread until it is joined."""
-
-    step: Callable[[], Any]
-    result: Any = None
-
-    def __post_init__(self) -> None:
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self.result = self.step()
-        except Exception as error:
-            self.result = error
-
-    def join(self, seconds: float = 20.0) -> Any:
-        self._thread.join(seconds)
-        assert not self._thread.is_alive(), "a step in the background did not end"
-        return self.result
-
-
-def wait_until(true: Callable[[], Any], *, seconds: float = 10.0, what: str = "it") -> Any:
-    """Poll until something is true; fails at the deadline."""
-    deadline = time.monotonic() + seconds
-    while True:
-        got = true()
-        if got:
-            return got
-        assert time.monotonic() < deadline, f"{what} did not come true within {seconds} s"
-        time.sleep(0.01)
 
 
 def wait_for_lock(world: World, count: int = 1) -> None:

@@ -16,7 +16,9 @@ from socialq.pipeline.guards import GUARDS, GuardPolicy, refusal_of
 from tests.situations import NAMES, NOW, target_in
 
 S = TargetStatus
-POLICY = GuardPolicy(wait_seconds=60.0, suspension_grace_hours=24.0, required_scopes=frozenset({"read", "write"}))
+POLICY = GuardPolicy(
+    wait_seconds=60.0, suspension_grace_hours=24.0, required_scopes=frozenset({"read", "write"})
+)
 PICTURE = MediaRow(
     id="m-1", storage_key="k", mime_type="image/png", byte_size=1, alt_text="", status="ready", problem=None
 )
@@ -144,7 +146,11 @@ REFUSED: list[tuple[str, Work, tuple[str, TargetStatus | None, str | None]]] = [
         with_account(status="needs_reconnect"),
         ("account_active", S.NEEDS_RECONNECT, "account_needs_reconnect"),
     ),
-    ("switched off", with_account(status="disabled"), ("account_active", S.RETRY_SCHEDULED, "account_disabled")),
+    (
+        "switched off",
+        with_account(status="disabled"),
+        ("account_active", S.RETRY_SCHEDULED, "account_disabled"),
+    ),
     (
         "token over",
         with_account(token_expires_at=NOW),
@@ -153,7 +159,11 @@ REFUSED: list[tuple[str, Work, tuple[str, TargetStatus | None, str | None]]] = [
     ("scope missing", with_account(scopes=frozenset({"read"})), ("capable", S.FAILED, "missing_scope")),
     ("processing", with_media(status="processing"), ("media_ready", S.RETRY_SCHEDULED, "media_processing")),
     ("uploaded", with_media(status="uploaded"), ("media_ready", S.RETRY_SCHEDULED, "media_processing")),
-    ("rejected", with_media(status="rejected", problem="too big"), ("media_ready", S.FAILED, "media_rejected")),
+    (
+        "rejected",
+        with_media(status="rejected", problem="too big"),
+        ("media_ready", S.FAILED, "media_rejected"),
+    ),
     ("gone", work(media_ids=("m-2",)), ("media_ready", S.FAILED, "media_rejected")),
     (
         "held",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 
 from socialq.domain.clock import ManualClock
 from socialq.pipeline.window import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 NOW = datetime(2030, 6, 1, tzinfo=UTC)
 
@@ -39,7 +43,11 @@ class Door:
 
 
 def window(
-    clock: ManualClock, door: Door, scan: Callable[[], float | None], beats: list[float] | None = None, **times: float
+    clock: ManualClock,
+    door: Door,
+    scan: Callable[[], float | None],
+    beats: list[float] | None = None,
+    **times: float,
 ) -> Window:
     times = {"window_seconds": 60.0, "rescan_seconds": 5.0, **times}
     return Window(
@@ -144,7 +152,7 @@ def test_it_beats_at_once_and_then_at_most_each_second(clock: ManualClock):
     started = clock.monotonic()
     window(clock, door, lambda: None, beats, window_seconds=5.0).run(stopping=never)
     assert beats[0] == started
-    gaps = [later - earlier for earlier, later in zip(beats, beats[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(beats)]
     assert all(1.0 <= gap < 1.5 for gap in gaps)
     assert len(beats) >= 5
 

@@ -27,7 +27,9 @@ class XUser:
         arguments.setdefault("allow_redirects", False)
         return requests.request(method, f"{self.base_url}{path}", headers=headers, **arguments)
 
-    def post(self, text: str | None = None, *, timeout: float = REQUEST_SECONDS, **more: Any) -> requests.Response:
+    def post(
+        self, text: str | None = None, *, timeout: float = REQUEST_SECONDS, **more: Any
+    ) -> requests.Response:
         body = more if text is None else {"text": text, **more}
         return self.call("POST", "/2/tweets", json=body, timeout=timeout)
 

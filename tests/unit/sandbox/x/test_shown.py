@@ -19,7 +19,10 @@ def test_links_are_shortened_and_told_as_entities() -> None:
     first, second = result.entities["urls"]
     assert result.text == f"See {first['url']} or {second['url']}!"
     assert all(len(one["url"]) == 23 and one["url"].startswith("https://t.co/") for one in (first, second))
-    assert [result.text[one["start"] : one["end"]] for one in (first, second)] == [first["url"], second["url"]]
+    assert [result.text[one["start"] : one["end"]] for one in (first, second)] == [
+        first["url"],
+        second["url"],
+    ]
     assert first["expanded_url"] == "https://www.example.com/a/very/long/path?x=1"
     assert first["display_url"] == "example.com/a/very/long/pa…"
     assert (second["expanded_url"], second["display_url"]) == ("http://b.org", "b.org")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+GIVEN_UP: Final = 70
+"""The exit code of a worker that was given up (EX_SOFTWARE): its supervisor starts it again."""
 _LOOKS_MISSED: Final = 3
 """Having not looked for so many intervals, the process itself was stopped, or starved."""
 

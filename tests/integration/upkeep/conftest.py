@@ -1,0 +1,20 @@
+"""Fixtures of upkeep's tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def logs() -> Iterator[structlog.testing.LogCapture]:
+    """What was logged, instead of the screen."""
+    captured = structlog.testing.LogCapture()
+    structlog.configure(processors=[captured])
+    yield captured
+    structlog.reset_defaults()
