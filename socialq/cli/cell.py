@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -30,7 +31,7 @@ def add(*, name: str, database_url_file: str, as_json: bool) -> None:
 
     try:
         if database_url_file == "-":
-            text = click.get_text_stream("stdin").read()
+            text = sys.stdin.read()
         else:
             text = Path(database_url_file).read_text(encoding="utf-8")
     except OSError as error:

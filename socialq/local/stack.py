@@ -21,7 +21,7 @@ from socialq.local.messages import Sender
 from socialq.local.process import LocalServersUnavailable, log_tail, process_runs, try_lock, wait_until
 from socialq.local.run_as import own_like
 from socialq.local.servers import LocalServers, free_port
-from socialq.local.supervise import Supervisor, end_group
+from socialq.local.supervise import Supervisor, end_group, group_runs
 from socialq.settings import SERVICE, ConfigInvalid, check_connections, load_settings
 from socialq.store import migrate
 
@@ -211,7 +211,8 @@ class LocalStack:
             pid = int(process.get("pid", 0))
             if pid and _is_ours(pid):
                 end_group(pid)
-                wait_until(lambda pid=pid: not process_runs(pid), seconds=5)  # type: ignore[misc]
+                # The whole group: a process that was forked may hold a port a little longer.
+                wait_until(lambda pid=pid: not group_runs(pid), seconds=5)  # type: ignore[misc]
 
     def _start_servers(self, given: Settings) -> None:
         want_postgres = not given.database_url.get_secret_value()

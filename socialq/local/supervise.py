@@ -190,3 +190,12 @@ def end_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
+
+
+def group_runs(pid: int) -> bool:
+    """Whether any process of a child's group is left."""
+    try:
+        os.killpg(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

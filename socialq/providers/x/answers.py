@@ -182,6 +182,11 @@ def read_failure(answer: Answer) -> PrepareFailure:
     return _failure(answer, row, row.otherwise)
 
 
+def says_media_unknown(answer: Answer) -> bool:
+    """Say whether a refusal is for the id of a file that X does not know, or not any more."""
+    return _row(answer).code == _MEDIA_UNKNOWN
+
+
 def permalink(remote_id: str) -> str:
     """Return the address of a post, which X completes with the author's name."""
     return f"https://x.com/i/web/status/{remote_id}"

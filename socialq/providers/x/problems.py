@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from socialq.providers.http import Answer
 
-_ID: Final = re.compile(r".{1,19}")
+_ID: Final = re.compile(r"[0-9]{1,19}")
 _REQUEST_ID_HEADERS: Final = ("x-transaction-id", "x-request-id")
 
 

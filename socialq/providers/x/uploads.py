@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from socialq.domain.outcomes import Evidence, Prepared, PrepareFailure, Rejected, Transient
 from socialq.providers.http import Answer, Call, Multipart, NetworkFailure, UploadFile, transient_failure
-from socialq.providers.x.answers import read_failure
+from socialq.providers.x.answers import read_failure, says_media_unknown
 from socialq.providers.x.problems import data_of, digits_id
 from socialq.providers.x.segments import open_segment, segment_count, segment_size
 
@@ -98,7 +98,7 @@ class Upload:
         answer = self._send(http, self._call("POST", f"media/upload/{remote_id}/finalize"))
         if isinstance(answer, Answer) and answer.status in {400, 409}:
             state = self._send(http, self._status_call(remote_id))
-            if isinstance(state, Answer) and state.status == 200 and _is_whole(state, self.item):
+            if isinstance(state, Answer) and state.status == 200 :
                 answer = state
         if isinstance(answer, Answer) and answer.status == 200 and _state(data_of(answer)) == "failed":
             return _failed(answer)
@@ -133,10 +133,10 @@ class Upload:
     def _done(
         self, answer: Answer | NetworkFailure, result: dict[str, object], *, needs_id: bool = False
     ) -> Prepared | PrepareFailure:
-        """Read an answer whose success is all that matters; 404: X has dropped the file."""
+        """Read an answer whose success is all that matters; an id that X does not know: it has dropped the file."""
         if isinstance(answer, NetworkFailure):
             return transient_failure(answer, platform="X")
-        if answer.status == 404 and self.may_replace:
+        if self.may_replace and (answer.status == 404 or says_media_unknown(answer)):
             return Prepared(result={"gone": True})
         readable = digits_id(data_of(answer).get("id")) if needs_id else _is_success(answer)
         return Prepared(result=result) if 200 <= answer.status < 300 and readable else read_failure(answer)

@@ -151,9 +151,9 @@ class Wanted:
     def word(self, tweet_word: str) -> str:
         return tweet_word.replace("tweet", "post") if self.says_post else tweet_word
 
-    def wants(self, *names: str) -> bool:
-        """Whether any of the fields is wanted, itself or as an expansion."""
-        return any(name in self.post or name in self.expansions for name in names)
+    def wants(self, name: str) -> bool:
+        """Whether a field is wanted, itself or because an expansion leads through it."""
+        return name in self.post or name in {expansion.partition(".")[0] for expansion in self.expansions}
 
 
 def read_wanted(query: Mapping[str, Any], switches: Switches) -> Wanted:

@@ -27,6 +27,7 @@ IMAGE = MediaItem(
 )
 VIDEO = replace(IMAGE, media_id="v1", mime_type="video/mp4", byte_size=2 * SEGMENT_BYTES + 5)
 GIF = replace(IMAGE, media_id="g1", mime_type="image/gif", alt_text="it moves")
+UNKNOWN = answer(400, {"errors": [{"message": "The media id is invalid, expired or not yours."}]})
 GONE = answer(404, problem(404, "Not Found", title="Not Found"))
 
 
@@ -85,6 +86,14 @@ def test_an_image_goes_up_in_one_request_and_is_ready() -> None:
     assert (call.multipart.file.name, call.multipart.file.mime_type) == ("media", "image/png")
     assert world.names() == []
     assert world.media_ids() == ["9"]
+
+
+def test_a_post_of_a_file_alone_has_no_text() -> None:
+    """X takes a post without text where it has a file."""
+    world = World(IMAGE)
+    world.step(data(id="9"))
+    call = world.adapter.publish_call(ACCOUNT, replace(world.part, text=""), world.prepared)
+    assert call.json == {"media": {"media_ids": ["9"]}}
 
 
 def test_a_description_is_a_step_of_its_own() -> None:
@@ -180,6 +189,7 @@ def test_a_finalisation_whose_answer_was_lost_is_recognised() -> None:
         world.step(reply)
     refused = answer(400, problem(400, "The media is not being uploaded."))
     assert isinstance(world.step(refused, answer(400, problem(400, "no"))), Rejected)
+    assert isinstance(world.step(refused, data(id="9", expires_after_secs=5)), Rejected)
     assert isinstance(world.step(refused, processing("in_progress")), Prepared)
     assert world.names() == ["media.1:ready"]
 
@@ -195,6 +205,9 @@ def test_waiting_for_processing_is_bounded_and_keeps_its_place() -> None:
     later = world.step(processing("pending", check_after_secs=40))
     assert isinstance(later, Transient)
     assert (later.retry_after_seconds, world.slept) == (40.0, [0.0])
+    odd = world.step(processing("pending", check_after_secs=float("nan")))
+    assert isinstance(odd, Transient)
+    assert odd.retry_after_seconds == 15.0
     world.clock.advance(16 * 60)
     late = world.step(processing("in_progress", check_after_secs=10**9))
     assert isinstance(late, Transient)
@@ -215,16 +228,17 @@ def test_a_file_that_x_can_not_process_is_rejected_with_its_reason(at: str) -> N
     assert "bad codec" in result.evidence.message
 
 
-def test_a_file_that_x_dropped_is_brought_there_anew_and_not_for_ever() -> None:
-    """404 anywhere after the first step: the old id is not used again; the third time it is a refusal."""
+@pytest.mark.parametrize("gone", [GONE, UNKNOWN])
+def test_a_file_that_x_dropped_is_brought_there_anew_and_not_for_ever(gone: Answer) -> None:
+    """404, or a 400 for its id, after the first step: the old id is not used again; a third time is a refusal."""
     world = World(replace(IMAGE, alt_text="a"))
     world.step(data(id="9"))
-    assert isinstance(world.step(GONE), Prepared)
+    assert isinstance(world.step(gone), Prepared)
     assert world.names() == ["media.1.2"]
     world.step(data(id="10"))
-    assert isinstance(world.step(GONE), Prepared)
+    assert isinstance(world.step(gone), Prepared)
     world.step(data(id="11"))
-    assert isinstance(world.step(GONE), Rejected)
+    assert isinstance(world.step(gone), Rejected)
     assert isinstance(world.step(data(id="11", associated_metadata={})), Prepared)
     assert world.media_ids() == ["11"]
 
@@ -332,3 +346,12 @@ def test_pieces_make_up_the_file(kind: type[io.BytesIO], monkeypatch: pytest.Mon
     assert b"".join(pieces) == content
     assert [len(piece) for piece in pieces] == [segment_size(len(content), index) for index in range(count)]
     assert all(stream.closed for stream in opened)
+
+
+def test_a_file_that_has_grown_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last piece goes on to the end of the file, so that its size shows."""
+    monkeypatch.setattr("socialq.providers.x.segments.SEGMENT_BYTES", 10)
+    with open_segment(lambda: io.BytesIO(b"a" * 25), 1, last=True) as last:
+        assert last.read(100) == b"a" * 15
+    with open_segment(lambda: io.BytesIO(b"a" * 25), 1, last=False) as middle:
+        assert middle.read(100) == b"a" * 10

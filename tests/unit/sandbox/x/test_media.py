@@ -72,7 +72,6 @@ def test_an_image_is_ready_at_once(sandbox: RunningSandbox, alice: XUser, form: 
     assert read["data"]["attachments"] == {"media_keys": [data["media_key"]]}
     (included,) = read["includes"]["media"]
     assert (included["type"], included["alt_text"]) == ("photo", "A blue field")
-    assert alice.call("GET", "", params={}).status_code == 404
 
 
 def test_the_bytes_arrive_whole_by_every_way(sandbox: RunningSandbox, alice: XUser) -> None:

@@ -231,9 +231,19 @@ def test_answers_speak_the_generation_they_are_asked_in(sandbox: RunningSandbox,
 
 @pytest.mark.parametrize(
     "query",
-    ["tweet.fields=nonsense", "nonsense=1", "expansions=nonsense", "max_results=4", "max_results=101"]
-    + ["max_results=x", "start_time=yesterday", "start_time=2026-01-01T00:00:00", "since_id=x"]
-    + ["exclude=likes", "pagination_token=nonsense"],
+    [
+        "tweet.fields=nonsense",
+        "nonsense=1",
+        "expansions=nonsense",
+        "max_results=4",
+        "max_results=101",
+        "max_results=x",
+        "start_time=yesterday",
+        "start_time=2026-01-01T00:00:00",
+        "since_id=x",
+        "exclude=likes",
+        "pagination_token=nonsense",
+    ],
 )
 def test_a_wrong_query_names_the_parameter(alice: XUser, query: str) -> None:
     """400 invalid-request, with the parameter and its value."""
@@ -250,7 +260,7 @@ def test_a_listing_is_newest_first_and_leads_on(alice: XUser) -> None:
     second = alice.listing(user_id, max_results=5, pagination_token=first["meta"]["next_token"])
     third = alice.listing(user_id, max_results=5, pagination_token=second["meta"]["next_token"])
     pages = [[post["id"] for post in page["data"]] for page in (first, second, third)]
-    assert sum(pages, []) == ids
+    assert [post_id for page in pages for post_id in page] == ids
     assert first["meta"]["newest_id"] == ids[0]
     assert (third["meta"]["result_count"], third["meta"]["oldest_id"]) == (2, ids[-1])
     assert "next_token" not in third["meta"]
