@@ -58,7 +58,8 @@ broker_transport_options = {
     "socket_connect_timeout": 2.0,
     "socket_keepalive": True,
     "retry_on_timeout": False,
-    "visibility_timeout": 3600,
+    # No book in Redis of what is under way: the database keeps that, and each entry cost two round trips.
+    "ack_emulation": False,
 }
 task_publish_retry = False
 event_queue_prefix = "socialq-events"

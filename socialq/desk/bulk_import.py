@@ -97,8 +97,7 @@ def import_file(
     )
     planned, found = _check_rows(parsed.rows, checker)
     refused = (*parsed.problems, *found)
-    whole_file_refused = any(problem.row is None for problem in refused)
-    if refused and (whole_file_refused or not skip_bad):
+    if refused and not skip_bad:
         planned = []
     for file in {file.sha256: file for row in planned for file in row.files}.values():
         store_bytes(storage, file, tenant=tenant, client=client)

@@ -106,7 +106,7 @@ class RowChecker:
             segments=tuple(row.segments),
             files=tuple(files),
             fingerprints=tuple(
-                fingerprint(row.segments, slot.publish_at, account.id) for account in accounts
+                fingerprint(row.segments, resolved.instant_utc, account.id) for account in accounts
             ),
             note=_note(resolved),
         )

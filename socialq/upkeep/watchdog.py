@@ -77,7 +77,7 @@ class Watchdog:
             return
         now = self.monotonic()
         if self.busy():
-            self._heard_at = max(self._heard_at, now - self.interval_seconds)
+            self._heard_at = now
             if (held := now - self._progress_at) > self.stuck_seconds:
                 self.give_up(f"all slots have been held for {held:.0f} s and none was freed")
         elif (silent := now - self._heard_at) > self.deaf_seconds:

@@ -10,6 +10,7 @@ from celery.signals import setup_logging, worker_shutdown, worker_shutting_down
 
 from socialq.logs import configure_logging
 from socialq.wiring import Wiring
+from socialq.worker.events import CalmEvents
 from socialq.worker.canary import Canary
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def make_app(settings: Settings) -> Celery:
 
     app = Celery("socialq")
     app.config_from_object("celeryconfig")
+    app.steps["consumer"].add(CalmEvents)
     app.conf.update(
         broker_url=settings.redis_url.get_secret_value(),
         worker_soft_shutdown_timeout=settings.drain_seconds,

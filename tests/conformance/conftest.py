@@ -10,7 +10,7 @@ import io
 import itertools
 import struct
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,10 @@ class Sample:
     too_long: str
     reads_with: str
     """A text in which the platform's mangling shows: links, escapes, mentions, emoji, paragraphs."""
+    look_requests: int
+    """How many requests a look for one of a few posts takes."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """What must be turned on the simulated platform, so that equal texts can be posted."""
 
 
 SAMPLES = {
@@ -47,6 +51,16 @@ SAMPLES = {
             "Größe & <b>höher</b> 👩‍👩‍👧‍👦\r\nSee https://example.com/a/very/long/path/that/is/cut?x=1&y=2#top,\n\n\n"
             "@nobody@example.org and #hash &amp; more"
         ),
+        look_requests=2,
+    ),
+    "x": Sample(
+        too_long="あ" * 140 + "x",
+        reads_with=(
+            "Größe & <b>höher</b> 👩‍👩‍👧‍👦\r\nSee https://example.com/a/very/long/path/that/is/cut?x=1&y=2#top,\n\n\n"
+            "Example.org/path?q=1 or end.Next, @nobody and #hash &amp; more"
+        ),
+        look_requests=1,
+        settings={"duplicate_window_s": 0},
     ),
 }
 
@@ -61,6 +75,8 @@ class Rig:
         self.sandbox = sandbox
         self.http = http
         self.name = f"conf{next(_numbers)}"
+        if self.sample.settings:
+            sandbox.settings(platform, **self.sample.settings)
         created = sandbox.create_account(self.name, platform)
         self.base_url, self.token = created["base_url"], created["access_token"]
         connection = self.adapter.connect(http, base_url=self.base_url, token=self.token)

@@ -94,7 +94,7 @@ MUTANTS = (
                 return self._mark_refused(part.number)
 """,
         replacement="",
-        tests=(f"{TEST}test_settle.py", f"{TEST}test_late_acceptance.py"),
+        tests=(f"{TEST}test_threads.py", f"{TEST}test_late_acceptance.py"),
     ),
     Mutant(
         name="mark-before-the-connection",
@@ -166,7 +166,7 @@ MUTANTS = (
         file=FINDING,
         original="if looks_done < len(rules.look_delays_seconds):",
         replacement="if False:",
-        tests=("tests/unit/domain/test_settlement.py",),
+        tests=("tests/unit/domain/test_finding.py",),
     ),
     Mutant(
         name="absence-before-the-lag",
@@ -174,7 +174,7 @@ MUTANTS = (
         file=FINDING,
         original="return listed_by if situation.now < listed_by else None",
         replacement="return None",
-        tests=("tests/unit/domain/test_settlement.py",),
+        tests=("tests/unit/domain/test_finding.py",),
     ),
     Mutant(
         name="third-try-without-a-person",
@@ -182,7 +182,7 @@ MUTANTS = (
         file=FINDING,
         original="if situation.part.unknown_count >= 2:",
         replacement="if False:",
-        tests=(f"{TEST}test_look.py", "tests/unit/domain/test_settlement.py"),
+        tests=(f"{TEST}test_look.py", "tests/unit/domain/test_finding.py"),
     ),
     Mutant(
         name="ended-lease-clears-the-mark",
@@ -250,7 +250,7 @@ MUTANTS = (
         file=FINDING,
         original="    if target.status is S.UNKNOWN_OUTCOME:\n        return _next_part_follows(target, now=now)\n",
         replacement="",
-        tests=(f"{TEST}test_late_acceptance.py", "tests/unit/domain/test_settlement.py"),
+        tests=(f"{TEST}test_late_acceptance.py", "tests/unit/domain/test_finding.py"),
     ),
     Mutant(
         name="settle-lost-with-its-connection",

@@ -98,7 +98,7 @@ class Upload:
         answer = self._send(http, self._call("POST", f"media/upload/{remote_id}/finalize"))
         if isinstance(answer, Answer) and answer.status in {400, 409}:
             state = self._send(http, self._status_call(remote_id))
-            if isinstance(state, Answer) and state.status == 200 :
+            if isinstance(state, Answer) and state.status == 200 and _is_whole(state, self.item):
                 answer = state
         if isinstance(answer, Answer) and answer.status == 200 and _state(data_of(answer)) == "failed":
             return _failed(answer)

@@ -46,7 +46,8 @@ class Entities:
     def user(self, account: Account) -> dict[str, Any]:
         posts, _ = self._world.ledger.tally(self._platform, account.name)
         metrics = {"followers_count": 0, "following_count": 0, "listed_count": 0, "like_count": 0}
-        metrics[self._wanted.word("tweet_count")] = posts
+        # A question about users alone does not tell its generation, so both words stand here.
+        metrics |= {"tweet_count": posts, "post_count": posts}
         optional = {
             "created_at": f"{account.created_at[:19]}.000Z",
             "description": "",
@@ -86,9 +87,7 @@ class Entities:
             }
         replies = len(self._world.ledger.replies(self._platform, post.id))
         counts = {"reply_count": replies, "like_count": 0, "quote_count": 0, "bookmark_count": 0}
-        counts |= {"impression_count": 0, self._wanted.word("retweet_count").replace("retweet", "repost"): 0}
-        if not self._wanted.says_post:
-            counts = {("retweet_count" if name == "repost_count" else name): n for name, n in counts.items()}
+        counts |= {"impression_count": 0, "repost_count" if self._wanted.says_post else "retweet_count": 0}
         return {
             # X tells whole seconds.
             "created_at": f"{post.created_at[:19]}.000Z",

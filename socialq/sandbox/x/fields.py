@@ -136,6 +136,7 @@ EXPANSIONS = frozenset(
         "username",
     ]
 )
+_POST_EXPANSIONS = frozenset({"referenced_posts", "edit_history_post_ids"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +167,14 @@ def read_wanted(query: Mapping[str, Any], switches: Switches) -> Wanted:
             raise errors.Refused(errors.invalid_request(message, parameters={name: [str(query[name])]}))
     tweet = _names(query, "tweet.fields", TWEET_FIELDS)
     post = _names(query, "post.fields", POST_FIELDS)
+    expansions = _names(query, "expansions", EXPANSIONS)
+    asks_post = "post.fields" in query or bool(expansions & _POST_EXPANSIONS)
     return Wanted(
         post=tweet | post,
         user=_names(query, "user.fields", USER_FIELDS),
         media=_names(query, "media.fields", MEDIA_FIELDS),
-        expansions=_names(query, "expansions", EXPANSIONS),
-        says_post="post.fields" in query or not takes_tweet,
+        expansions=expansions,
+        says_post=asks_post or not takes_tweet,
     )
 
 

@@ -47,7 +47,8 @@ WHERE parked_at IS NOT NULL AND relayed_at IS NULL
 # Ids are given in the order of time, or nearly: a walk along them may end at the first page that has nothing old.
 _PRUNE = """
 WITH page AS MATERIALIZED (
-    SELECT id, relayed_at, created_at < clock_timestamp() - %(days)s * interval '1 day' AS old FROM cell.outbox_events WHERE id > %(after)s ORDER BY id LIMIT %(limit)s
+    SELECT id, relayed_at, created_at < clock_timestamp() - %(days)s * interval '1 day' AS old
+    FROM cell.outbox_events WHERE id > %(after)s ORDER BY id LIMIT %(limit)s
 ), pruned AS (
     DELETE FROM cell.outbox_events e USING page p
     WHERE e.id = p.id AND p.relayed_at < clock_timestamp() - %(days)s * interval '1 day'

@@ -80,7 +80,7 @@ def up(tmp_path: Path) -> Iterator[Up]:
     if built.process is not None and built.process.poll() is None:
         os.killpg(built.process.pid, signal.SIGKILL)
         built.process.wait()
-    if built.home.exists():
+    if (built.home / "servers.json").exists():
         left = built.content() if (built.home / "run.json").exists() else {}
         for child in left.get("processes", {}).values():
             if child["pid"] and process_runs(child["pid"]):

@@ -169,6 +169,7 @@ def test_the_same_file_twice_imports_nothing_twice(agency, load):
     before = agency.everything()
     report = load(*GOOD)
     assert (report.imported, report.already_there, report.refused) == (0, 3, ())
+    assert not [note for note in report.notes if "planned already" in note]
     assert agency.everything() == before
 
 

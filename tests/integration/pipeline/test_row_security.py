@@ -286,6 +286,15 @@ def test_the_machine_sees_scheduling_of_every_tenant(world: World):
         assert len(rows) == 2
 
 
+def test_the_machine_deletes_nothing_that_is_not_relayed(world: World, two: tuple[UUID, UUID]):
+    """Pruning the outbox can't lose an event: what waits stays, whatever the statement says."""
+    machine = world.stores.cell("default").machine
+    world.arrange("UPDATE cell.outbox_events SET relayed_at = now() WHERE tenant_id = %(t)s", t=two[0])
+    machine.autocommit("DELETE FROM cell.outbox_events")
+    left = world.arrange("SELECT DISTINCT tenant_id FROM cell.outbox_events WHERE relayed_at IS NULL")
+    assert [row["tenant_id"] for row in left] == [two[1]]
+
+
 @pytest.mark.parametrize("role", [ROLE_APP, ROLE_MACHINE, ROLE_CENTRAL])
 def test_the_runtime_roles_cannot_bypass_row_security(world: World, role: str):
     """No runtime role is a superuser, may bypass row security, log in, or make roles and databases."""

@@ -28,6 +28,7 @@ from socialq.pipeline.look import Looker
 from socialq.pipeline.publish import Publisher, PublishLimits
 from socialq.pipeline.relay import Relay
 from socialq.pipeline.sweep import CellSweep, QueueSweep
+from socialq.store.evidence_store import PostgresEvidence
 from socialq.store.index_store import PostgresIndex
 from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.target_store import PostgresTargets
@@ -120,6 +121,7 @@ class World:
             "credentials": NoSecrets(),
             "tokens": NeverEnding(),
             "buckets": self.buckets,
+            "evidence": PostgresEvidence(self.stores),
             "files": NoFiles(),
             "http": self.platform,
             "adapter_for": lambda _platform: self.platform,

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
+from tests.integration.pipeline.conftest import empty_all, owner, pipeline_database, pipeline_stores, world
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = ["empty_all", "owner", "pipeline_database", "pipeline_stores", "world"]
 
 
 @pytest.fixture(autouse=True)
