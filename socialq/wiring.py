@@ -18,6 +18,7 @@ from socialq.domain.retry import RetryPolicy
 from socialq.domain.settlement import Rules
 from socialq.pipeline.dispatch import Dispatcher
 from socialq.pipeline.look import Looker
+from socialq.pipeline.places import Places
 from socialq.pipeline.prepare import Preparer
 from socialq.pipeline.publish import Publisher, PublishLimits
 from socialq.pipeline.relay import Relay
@@ -32,10 +33,12 @@ from socialq.store.index_store import DISPATCH_CHANNEL, PostgresIndex
 from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.media_files import MediaFiles
 from socialq.store.prepare_store import PostgresPrepares
+from socialq.store.queue_lengths import QueueLengths
 from socialq.store.rate_buckets import RedisBuckets
 from socialq.store.stores import Stores
 from socialq.store.target_store import PostgresTargets
 from socialq.store.window_door import AdvisoryDoor
+from socialq.upkeep.facts import Facts
 from socialq.upkeep.prune import Prune
 from socialq.upkeep.stored_tokens import StoredTokens
 from socialq.upkeep.token_refresh import TokenRefresh
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
     from socialq.pipeline.ports import Queue
     from socialq.settings import Settings
 
+QUEUES = ("control", "publishing", "preparing")
+"""The queues of `celeryconfig`."""
 OUTBOX_CHANNEL = "socialq_outbox"
 """Notified on a cell's database after a commit whose work is due soon."""
 
@@ -183,6 +188,7 @@ class Wiring:
             http=self.http,
             adapter_for=adapter_for,
             clock=self.clock,
+            places=Places(for_each_platform=self._places_for_each_platform()),
             rules=self.rules,
             limits=PublishLimits(
                 lease_seconds=settings.lease_seconds,
@@ -193,6 +199,10 @@ class Wiring:
             ),
             worker=self.worker,
         )
+
+    def _places_for_each_platform(self) -> int:
+        settings = self.settings
+        return max(1, round(settings.publishing_concurrency * settings.platform_share))
 
     @cached_property
     def looker(self) -> Looker:
@@ -285,6 +295,11 @@ class Wiring:
         """Build the sweep of a lane's unanswered messages."""
         due = self.central_index if lane == "main" else self.prepare_index
         return QueueSweep(due=due, queue=queue, index=self.index)
+
+    @cached_property
+    def facts(self) -> Facts:
+        lengths = QueueLengths(self.settings.redis_url.get_secret_value(), queues=QUEUES)
+        return Facts(self.stores, queue_lengths=lengths.read)
 
     @cached_property
     def prune(self) -> Prune:

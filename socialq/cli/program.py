@@ -23,7 +23,7 @@ COMMANDS: Final = {
     "index": ("socialq.cli.index", "The dispatch index: rebuild."),
     "health": ("socialq.cli.health", "Say whether everything works, and what does not."),
     "db": ("socialq.cli.db", "The database: upgrade."),
-    "key": ("socialq.cli.key", "Encryption keys: new."),
+    "key": ("socialq.cli.key", "Encryption keys: new, rotate."),
     "config": ("socialq.cli.config", "Settings: check."),
 }
 

@@ -22,7 +22,7 @@ from socialq.domain.local_time import resolve
 from socialq.domain.text import THREAD_SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime
     from pathlib import Path
@@ -129,11 +129,11 @@ class RowChecker:
 
     def _account(self, name: str) -> AccountFacts:
         """Find an account by `platform:handle` or by its handle alone; case and a leading @ don't count."""
-        platform, handle = _spelling(name)
-        named = [
-            account
-            for account in self.accounts
-            if account.handle.casefold() == handle and platform in {"", account.platform}
+        platform, handle = _spelling(name, {account.platform for account in self.accounts})
+        here = [account for account in self.accounts if platform in {"", account.platform}]
+        # The whole handle counts first; a name without its server is enough where only one account has it.
+        named = [account for account in here if account.handle.casefold() == handle] or [
+            account for account in here if account.handle.casefold().partition("@")[0] == handle
         ]
         mine = [account for account in named if account.client_id == self.client_id]
         if len(mine) == 1 and mine[0].status != "disabled":
@@ -242,12 +242,13 @@ def fingerprint(segments: Sequence[str], instant: datetime, account_id: UUID) ->
     return import_fingerprint(f"\n{THREAD_SEPARATOR}\n".join(segments), instant, account_id)
 
 
-def _spelling(name: str) -> tuple[str, str]:
-    """Divide `platform:handle`; the platform is empty where only a handle was given."""
-    platform, colon, handle = name.strip().partition(":")
-    if not colon:
-        platform, handle = "", platform
-    return platform.strip().casefold(), handle.strip().removeprefix("@").casefold()
+def _spelling(name: str, platforms: Collection[str]) -> tuple[str, str]:
+    """Divide `platform:handle`; the platform is empty where only a handle was given, maybe with a port in it."""
+    platform, _, handle = name.strip().partition(":")
+    platform = platform.strip().casefold()
+    if platform not in platforms:
+        platform, handle = "", name
+    return platform, handle.strip().removeprefix("@").casefold()
 
 
 def _note(resolved: Resolved) -> str | None:

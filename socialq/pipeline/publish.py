@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from socialq.domain.settlement import Rules
     from socialq.domain.targets import Target
     from socialq.domain.work import Work
+    from socialq.pipeline.places import Places
     from socialq.pipeline.ports import Buckets, Credentials, EvidenceStore, Files, FreshTokens, Index, Targets
     from socialq.providers.base import Adapter
     from socialq.providers.http import Http
@@ -64,6 +65,7 @@ class Publisher:
     http: Http
     adapter_for: Callable[[str], Adapter]
     clock: Clock
+    places: Places
     rules: Rules
     limits: PublishLimits
     worker: str
@@ -74,18 +76,27 @@ class Publisher:
         if work is None:
             log.warning("target_unknown", target=str(message.target_id))
             return "unknown_target"
+        with self.places.place(work.account.platform) as taken:
+            if taken:
+                return self._publish(work, message.seq)
+        # The platform hangs, as far as this worker can tell: its threads are for others now.
+        not_before = work.read_at + timedelta(seconds=_AFTER_A_LOST_RACE_SECONDS)
+        self.index.repair(target=work.target, message_seq=message.seq, not_before=not_before)
+        return "platform_busy"
+
+    def _publish(self, work: Work, seq: int) -> str:
         adapter = self.adapter_for(work.account.platform)
-        refused = self._guarded(work, adapter, message.seq)
+        refused = self._guarded(work, adapter, seq)
         if refused is not None:
             return refused
         try:
-            checked = self._network_guards(work, message.seq)
+            checked = self._network_guards(work, seq)
             if isinstance(checked, str):
                 return checked
             work = checked
             account = account_access(work, self.credentials)
         except VaultError as error:
-            return self._credentials_unreadable(work, str(error), message.seq)
+            return self._credentials_unreadable(work, str(error), seq)
         return Run(publisher=self, work=work, adapter=adapter, account=account).run()
 
     def _guarded(self, work: Work, adapter: Adapter, seq: int) -> str | None:

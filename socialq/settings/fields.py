@@ -163,6 +163,8 @@ class Settings(BaseSettings):
     """The wait a guard gives when the platform named no time."""
     publishing_concurrency: Count = 32
     """Threads of one publishing worker."""
+    platform_share: Annotated[float, Field(gt=0, le=1)] = 0.75
+    """The share of a publishing worker's threads that one platform may take. 1: all of them."""
     preparing_concurrency: Count = 8
     """Threads of one preparing worker."""
     control_concurrency: Annotated[int, Field(ge=6)] = 12

@@ -9,7 +9,7 @@ import sqlalchemy.exc
 import structlog
 from flask import Flask, render_template
 
-from socialq.web import formats, health, targets_page
+from socialq.web import formats, health, metrics, targets_page
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -39,6 +39,7 @@ def create_app(wiring: Wiring) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = 64 * 1024
     app.jinja_env.filters |= {"account": formats.account, "instant": formats.instant, "words": formats.words}
     app.register_blueprint(health.build(wiring))
+    app.register_blueprint(metrics.build(wiring))
     app.register_blueprint(targets_page.build(wiring))
     app.after_request(_with_headers)
     for kind in (psycopg.OperationalError, psycopg.InterfaceError, sqlalchemy.exc.TimeoutError):

@@ -10,8 +10,8 @@ from celery.signals import setup_logging, worker_shutdown, worker_shutting_down
 
 from socialq.logs import configure_logging
 from socialq.wiring import Wiring
-from socialq.worker.events import CalmEvents
 from socialq.worker.canary import Canary
+from socialq.worker.events import CalmEvents
 
 if TYPE_CHECKING:
     from socialq.settings import Settings

@@ -3,6 +3,7 @@
 Arrives: queries and JSON bodies. Leaves: checked values, or X's 400 with every parameter at fault.
 """
 
+import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -24,6 +25,8 @@ def json_object(request: Request, *, known: Collection[str]) -> dict[str, Any]:
     body = request.json
     if not isinstance(body, dict):
         raise errors.Refused(errors.invalid_request("$: must be an object"))
+    if _has_lone_surrogates(request.small_body):
+        raise errors.Refused(errors.invalid_request("$: holds half of a character"))
     check_fields(body, known, where="$")
     return body
 
@@ -61,3 +64,12 @@ def checked_id(value: Any, name: str) -> str:
         return str(value)
     message = f"The `{name}` query parameter value [{value}] is not valid"
     raise errors.Refused(errors.invalid_request(message, parameters={name: [str(value)]}))
+
+
+def _has_lone_surrogates(body: bytes) -> bool:
+    """JSON can escape halves of characters that no encoding can carry."""
+    try:
+        json.dumps(json.loads(body), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -202,6 +202,7 @@ def test_a_later_time_after_the_first_mark_keeps_the_key(world: World):
     assert world.publish(target) == "published"
     keys = {sent["key"] for sent in world.platform.sent}
     assert keys == {part_key(publication_key(target, SLOT, row["version_id"]), 1)}
+    assert world.row(target)["key_instant"] == world.publications(target)[0]["key_instant"] == SLOT
 
 
 def test_before_the_first_mark_another_time_is_another_publication(world: World):

@@ -169,17 +169,26 @@ def test_what_is_no_fit_media_is_refused(alice: XUser, content: bytes, category:
     assert words in detail
 
 
-def test_segments_must_add_up(alice: XUser) -> None:
-    """A gap or a missing byte: 400, and the missing segment can still be sent."""
-    media_id = initialize(alice, picture(), "tweet_image")
+@pytest.mark.parametrize("pieces", [{1: (100, None)}, {0: (0, 100)}, {0: (0, 100), 2: (100, None)}])
+def test_segments_must_add_up(alice: XUser, pieces: dict[int, tuple[int, int | None]]) -> None:
+    """The beginning missing, the end missing, a number left out: 400, and the missing can still be sent."""
     content = picture()
+    media_id = initialize(alice, content, "tweet_image")
     finalize = f"/2/media/upload/{media_id}/finalize"
-    assert append(alice, media_id, 1, content[100:]) == 200
+    for index, (start, end) in pieces.items():
+        assert append(alice, media_id, index, content[start:end]) == 200
     assert alice.call("POST", finalize).status_code == 400
-    assert append(alice, media_id, 0, content[:100]) == 200
-    first = alice.call("POST", finalize)
-    assert first.status_code == 200
-    assert alice.call("POST", finalize).json()["data"]["id"] == media_id
+    if 2 not in pieces:
+        missing = 0 if 1 in pieces else 1
+        assert append(alice, media_id, missing, content[100:] if missing else content[:100]) == 200
+        assert alice.call("POST", finalize).status_code == 200
+
+
+def test_a_finished_upload_stays_as_it_is(alice: XUser) -> None:
+    """Finalizing again answers the same; another segment is refused."""
+    media_id = in_segments(alice, picture(), "tweet_image")["id"]
+    again = alice.call("POST", f"/2/media/upload/{media_id}/finalize")
+    assert again.json()["data"]["id"] == media_id
     assert append(alice, media_id, 0, b"late") == 400
 
 
