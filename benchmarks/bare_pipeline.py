@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 import psycopg
 import requests
 from celery import Celery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SCHEMA = """
 DROP SCHEMA IF EXISTS bare CASCADE;
@@ -75,7 +78,8 @@ def make_app(broker: str) -> Celery:
                 (remote_id, target, token),
             )
             connection.execute(
-                "UPDATE bare.attempts SET state = 'accepted', finished_at = now() WHERE target_id = %s", (target,)
+                "UPDATE bare.attempts SET state = 'accepted', finished_at = now() WHERE target_id = %s",
+                (target,),
             )
         with connection.transaction():
             connection.execute(

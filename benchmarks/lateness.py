@@ -12,12 +12,18 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import requests
 
 from benchmarks import reference
 from benchmarks.running import machine, percentile, received, report, running_stack, running_stub, wait_until
-from benchmarks.seed import seed_targets, seed_tenant, far_future
+from benchmarks.seed import far_future, seed_targets, seed_tenant
+
+if TYPE_CHECKING:
+    from benchmarks.seed import Seeded
+    from socialq.local.stack import LocalStack
+    from socialq.wiring import Wiring
 
 _ACCOUNTS = 200
 _LEAD_SECONDS = 6.0
@@ -28,7 +34,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rate", type=float, default=50, help="targets due per second")
     parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--future", type=int, default=0, help="further targets that are due next week and later")
+    parser.add_argument(
+        "--future", type=int, default=0, help="further targets that are due next week and later"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     count = int(options.rate * options.seconds)
@@ -56,7 +64,7 @@ def main() -> None:
     )
 
 
-def _ours(wiring, seeded, stub: str, *, count: int, rate: float) -> list[float]:
+def _ours(wiring: Wiring, seeded: Seeded, stub: str, *, count: int, rate: float) -> list[float]:
     start = datetime.now(UTC) + timedelta(seconds=_LEAD_SECONDS)
     due = [(seeded.accounts[n % _ACCOUNTS], start + timedelta(seconds=n / rate)) for n in range(count)]
     instants = seed_targets(wiring, seeded, due, label="due")
@@ -64,7 +72,7 @@ def _ours(wiring, seeded, stub: str, *, count: int, rate: float) -> list[float]:
     return [(at - instants[text].timestamp()) * 1000 for text, at in received(stub)]
 
 
-def _reference(stack, stub: str, *, count: int, rate: float) -> list[float]:
+def _reference(stack: LocalStack, stub: str, *, count: int, rate: float) -> list[float]:
     requests.delete(f"{stub}/_received", timeout=10)
     broker = stack.settings.redis_url.get_secret_value()
     environment = {**stack.child_env, "BENCHMARK_BROKER": broker, "BENCHMARK_STUB": stub}
@@ -90,10 +98,12 @@ def _reference(stack, stub: str, *, count: int, rate: float) -> list[float]:
 
 
 def _await(stub: str, count: int, *, seconds: float) -> None:
-    wait_until(lambda: len(received(stub)) >= count, seconds=seconds, what=f"{count} posts", pause_seconds=0.5)
+    wait_until(
+        lambda: len(received(stub)) >= count, seconds=seconds, what=f"{count} posts", pause_seconds=0.5
+    )
 
 
-def _wait_for_relay(wiring, count: int) -> None:
+def _wait_for_relay(wiring: Wiring, count: int) -> None:
     def relayed() -> bool:
         rows = wiring.stores.central.autocommit("SELECT count(*) AS n FROM central.publish_dispatch_index")
         return bool(rows[0]["n"] >= count)

@@ -33,4 +33,6 @@ def make_app(broker: str, stub: str) -> Celery:
     return made
 
 
-app = make_app(os.environ.get("BENCHMARK_BROKER", "redis://127.0.0.1:6379/0"), os.environ.get("BENCHMARK_STUB", ""))
+app = make_app(
+    os.environ.get("BENCHMARK_BROKER", "redis://127.0.0.1:6379/0"), os.environ.get("BENCHMARK_STUB", "")
+)

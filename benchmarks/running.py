@@ -9,18 +9,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import requests
 
 from socialq.local.stack import LocalStack, Wanted
 from socialq.wiring import Wiring
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
 
 @contextmanager
-def running_stack(settings: Mapping[str, str], *, wanted: Wanted | None = None) -> Iterator[tuple[LocalStack, Wiring]]:
+def running_stack(
+    settings: Mapping[str, str], *, wanted: Wanted | None = None
+) -> Iterator[tuple[LocalStack, Wiring]]:
     """Run a stack in a folder of its own, without the variables of this shell; fsync stays on."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("SOCIALQ_")}
     with tempfile.TemporaryDirectory(prefix="socialq-benchmark-") as home:
@@ -45,7 +50,9 @@ def running_stub() -> Iterator[str]:
     """Run the stub platform; gives its address."""
     with tempfile.TemporaryDirectory(prefix="socialq-stub-") as folder:
         address_file = Path(folder) / "address.json"
-        process = subprocess.Popen([sys.executable, "-m", "benchmarks.stub", "--address-file", str(address_file)])
+        process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.stub", "--address-file", str(address_file)]
+        )
         try:
             wait_until(address_file.exists, seconds=10, what="the stub to start")
             yield str(json.loads(address_file.read_text())["url"])
@@ -60,7 +67,9 @@ def received(stub_url: str) -> list[tuple[str, float]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def wait_until(condition: Callable[[], bool], *, seconds: float, what: str, pause_seconds: float = 0.05) -> None:
+def wait_until(
+    condition: Callable[[], bool], *, seconds: float, what: str, pause_seconds: float = 0.05
+) -> None:
     """Wait for `condition`; raises TimeoutError naming `what`."""
     give_up_at = time.monotonic() + seconds
     while not condition():

@@ -6,10 +6,9 @@ post on one account, scheduled, with its outbox event.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from psycopg.types.json import Jsonb
 
@@ -17,8 +16,13 @@ from socialq.desk import clients, tenants
 from socialq.domain.ids import new_id
 from socialq.domain.keys import content_hash
 from socialq.providers.registry import adapter_for
-from socialq.store.sessions import Session
-from socialq.wiring import Wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from socialq.store.sessions import Session
+    from socialq.wiring import Wiring
 
 _CHUNK = 5000
 
@@ -95,11 +99,15 @@ def seed_tenant(wiring: Wiring, *, name: str, accounts: int, base_url: str) -> S
     return Seeded(tenant=tenant, client=client, accounts=tuple(ids))
 
 
-def seed_targets(wiring: Wiring, seeded: Seeded, due: Sequence[tuple[UUID, datetime]], *, label: str) -> dict[str, datetime]:
+def seed_targets(
+    wiring: Wiring, seeded: Seeded, due: Sequence[tuple[UUID, datetime]], *, label: str
+) -> dict[str, datetime]:
     """Schedule one target for each (account, instant); returns the instants by the posts' texts."""
     texts = [f"{label} {number}" for number in range(len(due))]
     rows = [_row(account, text, instant) for text, (account, instant) in zip(texts, due, strict=True)]
-    with wiring.stores.cell_of(seeded.tenant).app.transaction(tenant=seeded.tenant, actor="benchmark") as session:
+    with wiring.stores.cell_of(seeded.tenant).app.transaction(
+        tenant=seeded.tenant, actor="benchmark"
+    ) as session:
         for start in range(0, len(rows), _CHUNK):
             _insert(session, seeded, rows[start : start + _CHUNK])
     wiring.stores.cell_of(seeded.tenant).app.notify("socialq_outbox")

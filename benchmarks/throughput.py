@@ -14,12 +14,15 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from benchmarks import bare_pipeline
 from benchmarks.running import machine, report, running_stack, running_stub, wait_until
 from benchmarks.seed import Seeded, seed_targets, seed_tenant
-from socialq.local.stack import LocalStack
-from socialq.wiring import Wiring
+
+if TYPE_CHECKING:
+    from socialq.local.stack import LocalStack
+    from socialq.wiring import Wiring
 
 _THREADS = 32
 _LEAD = timedelta(seconds=4)
@@ -62,7 +65,9 @@ def measure(wiring: Wiring, tenants: list[Seeded]) -> float:
     seeding_seconds = timedelta(seconds=count / 2000)
     due = datetime.now(UTC) + _LEAD + seeding_seconds
     for seeded in tenants:
-        seed_targets(wiring, seeded, [(account, due) for account in seeded.accounts], label=str(seeded.tenant)[-8:])
+        seed_targets(
+            wiring, seeded, [(account, due) for account in seeded.accounts], label=str(seeded.tenant)[-8:]
+        )
     late_by = datetime.now(UTC) - due
     if late_by > timedelta(0):
         raise TimeoutError(f"seeding took {late_by} longer than it was given")
@@ -97,9 +102,21 @@ def _reference(stack: LocalStack, stub: str, count: int) -> float:
         "BENCHMARK_STUB": stub,
         "BENCHMARK_DATABASE": database_url,
     }
-    command = ["-m", "celery", "-A", "benchmarks.bare_pipeline", "worker", "-P", "threads", "-c", str(_THREADS)]
+    command = [
+        "-m",
+        "celery",
+        "-A",
+        "benchmarks.bare_pipeline",
+        "worker",
+        "-P",
+        "threads",
+        "-c",
+        str(_THREADS),
+    ]
     options = ["-Q", "bare", "--without-mingle", "--without-gossip", "-l", "error"]
-    worker = subprocess.Popen([sys.executable, *command, *options], env=environment, stdout=subprocess.DEVNULL)
+    worker = subprocess.Popen(
+        [sys.executable, *command, *options], env=environment, stdout=subprocess.DEVNULL
+    )
     try:
         app = bare_pipeline.make_app(broker)
         bare_pipeline.send(app, ids[:1])

@@ -38,8 +38,10 @@ def rotate(*, as_json: bool) -> int:
     from socialq.cli.opening import opened
     from socialq.upkeep import key_rotation
 
-    needed = ("database", "encryption_key")
-    with opened(require=needed) as wiring, progress_bar("rotating", quiet=as_json) as bar:
+    with (
+        opened(require=("database", "encryption_key")) as wiring,
+        progress_bar("rotating", quiet=as_json) as bar,
+    ):
         task = bar.add_task("accounts", total=None)
         done = key_rotation.rotate(
             wiring.stores,

@@ -11,6 +11,8 @@ import io
 import itertools
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -187,6 +189,19 @@ def account_name(view: TargetView) -> str:
     return view.line.account.partition(":")[2].partition("@")[0]
 
 
+def command(stack: Stack, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a `socialq` command in the stack's environment, as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", "from socialq.cli import main; main()", *arguments],
+        env=stack.env,
+        cwd=stack.home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 # Faults
 
 
@@ -293,6 +308,13 @@ def check_owners(stack: Stack) -> None:
         for part in view.parts:
             if part.remote_id is not None:
                 assert key_of[part.remote_id] == keys.part_key(publication, part.part_no), (line, part)
+    assert alarms_of_targets(stack) == []
+
+
+def alarms_of_targets(stack: Stack) -> list[str]:
+    """What alarms say of the tenant's targets: a part that is live twice, an id that two parts claim."""
+    query = "SELECT message FROM central.alarms WHERE tenant_id = %(tenant)s AND key LIKE 'target:%%'"
+    return [row["message"] for row in stack.stores.central.autocommit(query, {"tenant": stack.tenant})]
 
 
 def snapshot(stack: Stack) -> Any:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -19,7 +17,6 @@ from tests.acceptance.steps import fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PLANNED = {
     ("2027-07-01T09:00", None): "2027-07-01T07:00:00+00:00",
@@ -45,15 +42,7 @@ def elsewhere(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 def command(stack: Stack, *arguments: str) -> Any:
     """Run a `socialq` command in the stack's environment; returns its JSON."""
-    done = subprocess.run(
-        [sys.executable, "-m", "socialq", *arguments, "--json"],
-        env=stack.env,
-        cwd=stack.home,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = steps.command(stack, *arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

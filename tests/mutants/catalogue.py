@@ -324,7 +324,7 @@ MUTANTS = (
         breaks="hop 2: an event that can't be relayed is parked",
         file=RELAY,
         original="            if len(rows) == 1:\n",
-        replacement="            if len(rows) == 0:\n",
+        replacement="            if len(rows) == 1:\n                raise\n            if len(rows) == 1:\n",
         tests=(f"{TEST}test_relay.py",),
     ),
     Mutant(

@@ -25,6 +25,7 @@ from socialq.domain.states import NextKind
 from socialq.domain.work import Claimed, ClaimRequest
 from socialq.pipeline.dispatch import Dispatcher
 from socialq.pipeline.look import Looker
+from socialq.pipeline.places import Places
 from socialq.pipeline.publish import Publisher, PublishLimits
 from socialq.pipeline.relay import Relay
 from socialq.pipeline.sweep import CellSweep, QueueSweep
@@ -121,6 +122,7 @@ class World:
             "credentials": NoSecrets(),
             "tokens": NeverEnding(),
             "buckets": self.buckets,
+            "places": Places(for_each_platform=64),
             "evidence": PostgresEvidence(self.stores),
             "files": NoFiles(),
             "http": self.platform,

@@ -92,7 +92,9 @@ def make_app(stores: Stores, *, tenant: UUID | None) -> UUID:
     return app_id
 
 
-def test_every_token_secret_and_address_ends_under_the_active_key(world: World, tenants: dict[UUID, list[UUID]]):
+def test_every_token_secret_and_address_ends_under_the_active_key(
+    world: World, tenants: dict[UUID, list[UUID]]
+):
     """Accounts of all tenants, app secrets of a tenant and of everybody, and a cell's address; none is changed."""
     apps = {tenant: make_app(world.stores, tenant=tenant) for tenant in (world.tenant, None)}
     address = OLD.encrypt(world.url, tenant_id=None, table="cells", row_id="second", field="database_url")
@@ -117,7 +119,11 @@ def test_every_token_secret_and_address_ends_under_the_active_key(world: World, 
         row = provider_apps.read(world.stores.central, app_id)
         assert row is not None
         secret = NEW.decrypt(
-            row["client_secret"], tenant_id=tenant, table="provider_apps", row_id=app_id, field="client_secret"
+            row["client_secret"],
+            tenant_id=tenant,
+            table="provider_apps",
+            row_id=app_id,
+            field="client_secret",
         )
         assert secret == "app secret"
     for accounts in tenants.values():
@@ -146,9 +152,7 @@ def test_progress_reaches_its_total_in_small_batches(world: World, tenants: dict
 
 
 @pytest.mark.parametrize("case", ["changed", "moved", "other field", "no value at all"])
-def test_what_cannot_be_read_is_reported_and_left(
-    world: World, tenants: dict[UUID, list[UUID]], case: str
-):
+def test_what_cannot_be_read_is_reported_and_left(world: World, tenants: dict[UUID, list[UUID]], case: str):
     """A value that was changed, or belongs to another row or field: its place is named, its text never."""
     tenant, accounts = next(iter(tenants.items()))
     seal = sealer(tenant)
@@ -250,7 +254,7 @@ def test_workers_read_and_refresh_while_keys_rotate(world: World, tenants: dict[
         def run() -> None:
             try:
                 step()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, the test fails with it
                 failures.append(error)
 
         return run

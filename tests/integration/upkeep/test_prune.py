@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import psycopg
 
@@ -11,6 +10,8 @@ from socialq.store.central import heartbeats
 from socialq.upkeep.prune import Prune
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     import pytest
 
     from tests.integration.pipeline.world import World
@@ -80,7 +81,9 @@ def test_the_database_itself_keeps_unrelayed_events_from_being_pruned(world: Wor
     waiting = world.post()
     relayed = world.post(account=world.new_account())
     with world.stores.cell("default").machine.transaction() as session:
-        session.run("UPDATE cell.outbox_events SET relayed_at = now() WHERE target_id = %(id)s", {"id": relayed})
+        session.run(
+            "UPDATE cell.outbox_events SET relayed_at = now() WHERE target_id = %(id)s", {"id": relayed}
+        )
         assert session.run("DELETE FROM cell.outbox_events") == 1
     assert events(world) == [waiting]
 
@@ -137,7 +140,12 @@ def test_a_pruned_target_that_moves_again_comes_back_as_the_cell_has_it(world: W
     assert world.index_row(failed) is None
     assert world.index_row(over) is None
     world.arrange_target(
-        failed, status="scheduled", next_kind="publish", next_at="now", published_at=None, seq=world.row(failed)["seq"] + 1
+        failed,
+        status="scheduled",
+        next_kind="publish",
+        next_at="now",
+        published_at=None,
+        seq=world.row(failed)["seq"] + 1,
     )
     assert world.sweep().audit() == 0, "not overdue yet"
     assert world.relay().rebuild() == 1

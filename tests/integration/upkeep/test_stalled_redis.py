@@ -16,6 +16,7 @@ from socialq.domain.ids import new_id
 from socialq.domain.rates import RateLimit
 from socialq.domain.states import NextKind
 from socialq.local import LocalServers
+from socialq.store.queue_lengths import QueueLengths
 from socialq.store.rate_buckets import RedisBuckets
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def test_rows_are_put_back_and_go_out_when_redis_goes_on(
     queue.send([message()])
     stall()
     dispatcher = world.dispatcher(queue=queue)
-    assert seconds_of(lambda: dispatcher.scan()) < SEND_SECONDS
+    assert seconds_of(dispatcher.scan) < SEND_SECONDS
     row = world.index_row(target)
     assert row is not None
     assert (row["status"], row["sends"]) == ("pending", 0)
@@ -143,3 +144,21 @@ def test_rate_buckets_let_publishes_go_on_when_redis_is_stalled(
     assert answers == [0.0, 0.0]
     servers.valkey.kill(signal.SIGCONT)
     assert asked.wait_seconds(work) > 0.0
+
+
+def test_queue_lengths_are_counted_and_a_stalled_redis_is_an_error_within_seconds(
+    queue: Any, servers: LocalServers, stall: Callable[[], None]
+):
+    """What the metrics show is what waits under the queue's own key."""
+    lengths = QueueLengths(servers.redis_url, queues=("control", "publishing"))
+    before = lengths.read()["publishing"]
+    queue.send([message(), message()])
+    assert lengths.read() == {"control": 0, "publishing": before + 2}
+    stall()
+
+    def read() -> None:
+        with pytest.raises(ConnectionError):
+            lengths.read()
+
+    assert seconds_of(read) < BUCKET_SECONDS
+    lengths.close()

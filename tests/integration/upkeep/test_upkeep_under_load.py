@@ -41,7 +41,9 @@ class Load:
         try:
             wait_until(lambda: self.failures or done(), seconds=SECONDS, what="all targets published")
             seen = self.rounds
-            wait_until(lambda: self.failures or self.rounds > seen + 2, seconds=SECONDS, what="upkeep after it")
+            wait_until(
+                lambda: self.failures or self.rounds > seen + 2, seconds=SECONDS, what="upkeep after it"
+            )
         finally:
             self._stop.set()
             for thread in threads:
@@ -52,7 +54,7 @@ class Load:
         while not self._stop.is_set():
             try:
                 step()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, the test fails with it
                 self.failures.append(error)
                 return
 

@@ -11,8 +11,8 @@ from celery import Celery
 
 from socialq.local.stack import LocalStack, Wanted
 from socialq.store.central import heartbeats
-from socialq.wiring import Wiring
 from socialq.upkeep.watchdog import GIVEN_UP
+from socialq.wiring import Wiring
 from tests.integration.pipeline.world import wait_until
 
 if TYPE_CHECKING:
@@ -34,7 +34,12 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     home = tmp_path_factory.mktemp("canary")
     env = {f"SOCIALQ_{name}": value for name, value in SETTINGS.items()}
     started = LocalStack(
-        env={"PATH": "/usr/bin:/bin", **env, "SOCIALQ_HOME": str(home), "SOCIALQ_CANARY_FILE": str(home / "canary")},
+        env={
+            "PATH": "/usr/bin:/bin",
+            **env,
+            "SOCIALQ_HOME": str(home),
+            "SOCIALQ_CANARY_FILE": str(home / "canary"),
+        },
         wanted=Wanted(web=False, any_ports=True, beats=1),
         keep_data=False,
         postgres_options={"fsync": "off"},
@@ -104,7 +109,9 @@ def test_a_worker_that_stopped_consuming_its_queue_is_ended_and_restarted(
     process = stack.supervisor.children[name].process
     restarts = stack.supervisor.children[name].restarts
     celery.control.cancel_consumer(queue)
-    wait_until(lambda: process.poll() is not None, seconds=DEAF_SECONDS + 12, what="the end of the deaf worker")
+    wait_until(
+        lambda: process.poll() is not None, seconds=DEAF_SECONDS + 12, what="the end of the deaf worker"
+    )
     assert process.returncode == GIVEN_UP
     wait_until(lambda: stack.supervisor.children[name].restarts == restarts + 1, what="the restart")
     after = pid_of(stack, name)
@@ -118,9 +125,13 @@ def test_a_worker_that_lost_only_its_canary_queue_is_ended(stack: LocalStack, wi
     pid = pid_of(stack, "publishing-1")
     wait_until(lambda: fresh(wiring, "publishing", pid), seconds=20, what="a canary")
     process = stack.supervisor.children["publishing-1"].process
-    (node,) = [name for name in celery.control.ping(timeout=2) for name in name if name.startswith("publishing-1@")]
+    (node,) = [
+        name for name in celery.control.ping(timeout=2) for name in name if name.startswith("publishing-1@")
+    ]
     celery.control.cancel_consumer(f"canary.{node}")
-    wait_until(lambda: process.poll() is not None, seconds=DEAF_SECONDS + 12, what="the end of the deaf worker")
+    wait_until(
+        lambda: process.poll() is not None, seconds=DEAF_SECONDS + 12, what="the end of the deaf worker"
+    )
     assert process.returncode == GIVEN_UP
     after = wait_until(lambda: pid_of(stack, "publishing-1") != pid and pid_of(stack, "publishing-1"))
     wait_until(lambda: fresh(wiring, "publishing", after), seconds=20, what="a canary of the new worker")
@@ -142,5 +153,7 @@ def test_neither_a_stalled_redis_nor_a_stopped_process_is_taken_for_a_deaf_worke
         stack.servers.valkey.kill(signal.SIGCONT)
         stack.supervisor.kill("control-1", signal.SIGCONT)
     for queue in ("publishing", "control"):
-        wait_until(lambda queue=queue: fresh(wiring, queue, pids[f"{queue}-1"]), seconds=30, what="a canary again")
+        wait_until(
+            lambda queue=queue: fresh(wiring, queue, pids[f"{queue}-1"]), seconds=30, what="a canary again"
+        )
     assert {name: pid_of(stack, name) for name in pids} == pids
