@@ -3,6 +3,9 @@
 One place is taken for each publish, in every bucket of the account's platform. A full bucket makes the target
 wait without spending anything. It is a courtesy that saves refused requests, never a guarantee: when Redis
 can't be reached the publish goes on, and the platform's own answer decides.
+
+A process's first few publishes in a window are not counted together with the others': they can't fill a bucket,
+and asking Redis for each of them cost a tenth of a publish.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _LONGEST_WAIT_SECONDS: Final = 3600.0
+_UNCOUNTED_SHARE: Final = 50
+"""One in so many places of a bucket goes to each process without asking."""
+_MOST_BUCKETS: Final = 50_000
 
 
 class RedisBuckets:
@@ -41,6 +47,7 @@ class RedisBuckets:
             retry_on_timeout=False,
         )
         self._limiter = SlidingWindowCounterRateLimiter(storage)
+        self._own: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     def wait_seconds(self, work: Work) -> float:
         """Take one place in every bucket that applies; 0: go ahead, else seconds until there is one."""
@@ -58,8 +65,21 @@ class RedisBuckets:
         return 0.0
 
     def _take(self, limit: RateLimit, *, scope: str, key: str) -> float:
+        if self._is_one_of_the_first(limit, scope=scope, key=key):
+            return 0.0
         item: RateLimitItem = RateLimitItemPerSecond(limit.amount, limit.per_seconds)
         if self._limiter.hit(item, scope, key):
             return 0.0
         reset_at = self._limiter.get_window_stats(item, scope, key).reset_time
         return min(max(1.0, reset_at - time.time()), _LONGEST_WAIT_SECONDS)
+
+    def _is_one_of_the_first(self, limit: RateLimit, *, scope: str, key: str) -> bool:
+        """Count in this process alone. Two threads may count one place twice: it is only about a few."""
+        window = int(time.monotonic() / limit.per_seconds)
+        bucket = (scope, key, limit.per_seconds)
+        counted_in, taken = self._own.get(bucket, (window, 0))
+        taken = taken + 1 if counted_in == window else 1
+        if len(self._own) > _MOST_BUCKETS:
+            self._own.clear()
+        self._own[bucket] = (window, taken)
+        return taken <= limit.amount // _UNCOUNTED_SHARE

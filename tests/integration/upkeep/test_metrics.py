@@ -56,7 +56,7 @@ def scrape(wiring: Wiring) -> Samples:
     }
 
 
-def value(samples: Samples, name: str, **labels: str) -> float | None:
+def value(samples: Samples, name: str, /, **labels: str) -> float | None:
     return samples.get((name, frozenset(labels.items())))
 
 
