@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-pytest_plugins = ["tests.fixtures_database"]
+pytest_plugins = ["tests.fixtures_database", "tests.fixtures_sandbox"]

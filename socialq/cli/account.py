@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -12,12 +14,47 @@ from socialq.cli.opening import actor, opened
 from socialq.cli.output import cell, json_option, print_json, show, status, table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from socialq.desk.clients import Client
+    from socialq.desk.connect import Account
+    from socialq.providers.base import AppCredentials
     from socialq.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """What an account is connected with."""
+
+    base_url: str
+    token: str = field(repr=False)
+    refresh_token: str | None = field(default=None, repr=False)
+    expires_in_seconds: int | None = None
+    client_id: str | None = None
+    client_secret: str = field(default="", repr=False)
+    scopes: frozenset[str] | None = None
+
+    def expires_at(self, now: datetime) -> datetime | None:
+        """Return when the token ends, if that was said."""
+        return None if self.expires_in_seconds is None else now + timedelta(seconds=self.expires_in_seconds)
+
+    def app(self) -> AppCredentials | None:
+        """Return the application that the tokens were given to, if it was named."""
+        from socialq.providers.base import AppCredentials
+
+        if self.client_id is None:
+            return None
+        return AppCredentials(client_id=self.client_id, client_secret=self.client_secret)
 
 
 @click.group(name="account")
 def command() -> None:
     """Channels of a brand."""
+
+
+def _secret_file(name: str, help_text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(name, type=click.File(encoding="utf-8"), help=help_text)
 
 
 @command.command("add")
@@ -26,11 +63,11 @@ def command() -> None:
 @click.option("--sandbox", metavar="NAME", help="Make this account in the running sandbox, and connect it.")
 @click.option("--platform", default="mastodon", show_default=True)
 @click.option("--base-url", help="The server's address, such as https://social.example")
-@click.option(
-    "--token-file",
-    type=click.File(encoding="utf-8"),
-    help="A file with the access token; - for standard input.",
-)
+@_secret_file("--token-file", "A file with the access token; - for standard input.")
+@_secret_file("--refresh-token-file", "A file with the refresh token, where the platform gives one.")
+@click.option("--expires-in", type=click.IntRange(min=1), help="Seconds until the access token ends.")
+@click.option("--client-id", help="The OAuth application's id; a refresh token needs it.")
+@_secret_file("--client-secret-file", "A file with the application's secret; none for a public one.")
 @json_option
 def add(
     *,
@@ -39,42 +76,66 @@ def add(
     sandbox: str | None,
     platform: str,
     base_url: str | None,
-    token_file: Any,
+    token_file: IO[str] | None,
+    refresh_token_file: IO[str] | None,
+    expires_in: int | None,
+    client_id: str | None,
+    client_secret_file: IO[str] | None,
     as_json: bool,
 ) -> None:
     """Connect an account: in the sandbox by name, elsewhere by the server's address and a token.
 
     A token is never taken from the command line, where other users of the machine could see it. An account that
-    is known already gets the new token and keeps its posts.
+    is known already gets the new tokens and keeps its posts.
     """
-    from socialq.desk import clients, connect, tenants
+    from socialq.desk import clients, tenants
 
     if (sandbox is None) == (base_url is None or token_file is None):
         raise click.UsageError("give either --sandbox NAME, or both --base-url and --token-file")
+    if client_secret_file is not None and client_id is None:
+        raise click.UsageError("--client-secret-file: say whose secret it is, with --client-id")
     with opened(require=("database", "encryption_key")) as wiring:
         agency = tenants.find(wiring.stores, tenant)
         brand = clients.find(wiring.stores, tenant=agency.id, name_or_id=client)
-        if sandbox is not None:
-            made = made_in_sandbox(wiring.settings.sandbox_url, platform=platform, name=sandbox)
-            base_url, token = made["base_url"], made["access_token"]
+        if sandbox is None:
+            given = Credentials(
+                base_url=str(base_url),
+                token=_read(token_file) or "",
+                refresh_token=_read(refresh_token_file),
+                expires_in_seconds=expires_in,
+                client_id=client_id,
+                client_secret=_read(client_secret_file) or "",
+            )
         else:
-            token = token_file.read()
-        account = connect.add_account(
-            wiring.stores,
-            wiring.vault,
-            wiring.http,
-            tenant=agency.id,
-            client=brand.id,
-            platform=platform,
-            base_url=str(base_url),
-            token=token,
-            actor=actor(),
-            allow_private_addresses=_may_be_private(wiring, in_sandbox=sandbox is not None),
-        )
+            made = made_in_sandbox(wiring.settings.sandbox_url, platform=platform, name=sandbox)
+            given = credentials_of(made)
+        private = _may_be_private(wiring, in_sandbox=sandbox is not None)
+        account = _connect(wiring, brand, given, platform=platform, private=private)
     if as_json:
         print_json(account)
     else:
         click.echo(f"Connected {account.name} for {brand.name} ({account.id}).")
+
+
+def _connect(wiring: Wiring, brand: Client, given: Credentials, *, platform: str, private: bool) -> Account:
+    from socialq.desk import connect
+
+    return connect.add_account(
+        wiring.stores,
+        wiring.vault,
+        wiring.http,
+        tenant=brand.tenant_id,
+        client=brand.id,
+        platform=platform,
+        base_url=given.base_url,
+        token=given.token,
+        refresh_token=given.refresh_token,
+        token_expires_at=given.expires_at(wiring.clock.now()),
+        app=given.app(),
+        scopes=given.scopes,
+        actor=actor(),
+        allow_private_addresses=private,
+    )
 
 
 @command.command("list")
@@ -98,7 +159,7 @@ def list_all(*, tenant: str, as_json: bool) -> None:
 
 
 def made_in_sandbox(url: str, *, platform: str, name: str) -> dict[str, Any]:
-    """Make an account in the sandbox, or take the one it has; returns its base_url and access_token."""
+    """Make an account in the sandbox, or take the one it has; returns what it says of it, its tokens included."""
     import requests
 
     if not url:
@@ -114,6 +175,26 @@ def made_in_sandbox(url: str, *, platform: str, name: str) -> dict[str, Any]:
     if answer.status_code != 200:
         raise Failure(f"Error: the sandbox refuses: {content.get('error', answer.status_code)}")
     return dict(content)
+
+
+def credentials_of(made: dict[str, Any]) -> Credentials:
+    """Read what the sandbox says of an account; only one with tokens of an application has more than a token."""
+    client_id = made.get("client_id")
+    if client_id is None:
+        return Credentials(base_url=made["base_url"], token=made["access_token"])
+    return Credentials(
+        base_url=made["base_url"],
+        token=made["access_token"],
+        refresh_token=made.get("refresh_token"),
+        expires_in_seconds=made.get("expires_in"),
+        client_id=client_id,
+        client_secret=made.get("client_secret") or "",
+        scopes=frozenset(made["scopes"].split()),
+    )
+
+
+def _read(file: IO[str] | None) -> str | None:
+    return None if file is None else file.read()
 
 
 def _may_be_private(wiring: Wiring, *, in_sandbox: bool) -> bool:

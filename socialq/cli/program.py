@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "tenant": ("socialq.cli.tenant", "Agencies: add, list, suspend, resume."),
     "client": ("socialq.cli.client", "Brands of an agency: add, list."),
     "account": ("socialq.cli.account", "Channels of a brand: add, list."),
+    "app": ("socialq.cli.app", "OAuth applications: list."),
     "post": ("socialq.cli.post", "Posts: create, show."),
     "targets": ("socialq.cli.targets", "List targets: one post on one account each."),
     "target": ("socialq.cli.target", "One target: show, retry, cancel, mark-published."),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from rich.text import Text
 
 from socialq.cli.opening import opened
-from socialq.cli.output import cell, json_option, minute, plain, print_json, show, status, table
+from socialq.cli.output import cell, console, json_option, minute, plain, print_json, show, status, table
 from socialq.domain.states import TargetStatus
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from socialq.desk.tenants import Tenant
     from socialq.store.view_rows import TargetLine
     from socialq.wiring import Wiring
+
+
+_TABLE_COLUMNS: Final = 118
+"""A table takes this much; narrower, each target has lines of its own."""
 
 
 @click.group(name="targets")
@@ -44,7 +49,10 @@ def list_all(*, tenant: str | None, only: str | None, limit: int, after: UUID | 
     if as_json:
         print_json([{"tenant": owner.name, **plain(line)} for owner, line in found])
         return
-    show(_table(found, with_tenant=tenant is None), empty="There is no such target.")
+    if found and console().width < _TABLE_COLUMNS:
+        _print_lines(found, with_tenant=tenant is None)
+    else:
+        show(_table(found, with_tenant=tenant is None), empty="There is no such target.")
     if len(found) == limit:
         more = f" --after {found[-1][1].id}" if tenant is not None else f" --limit {limit * 2}"
         click.echo(f"There may be more:{more}", err=True)
@@ -80,3 +88,16 @@ def _table(found: Sequence[tuple[Tenant, TargetLine]], *, with_tenant: bool) -> 
         )
         built.add_row(*((owner.name, *cells) if with_tenant else cells))
     return built
+
+
+def _print_lines(found: Sequence[tuple[Tenant, TargetLine]], *, with_tenant: bool) -> None:
+    """Print each target on three lines: where a table would have no room left for the text."""
+    out = console()
+    for owner, line in found:
+        live = f" {line.parts_live}/{line.parts}" if line.parts > 1 else ""
+        head = Text(f"{minute(line.publish_at)}  ").append_text(status(line.status)).append(live, style="dim")
+        out.print(head.append("  ").append_text(cell(line.account)), no_wrap=True, overflow="ellipsis")
+        out.print(
+            Text("  ").append_text(cell(line.text, limit=out.width - 2)), no_wrap=True, overflow="ellipsis"
+        )
+        out.print(Text(f"  {line.id}" + (f"  {owner.name}" if with_tenant else ""), style="dim"))

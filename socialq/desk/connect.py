@@ -1,24 +1,25 @@
 """Connecting an account: the platform says who a token belongs to, then the account is stored.
 
-Arrives: a platform, an address and a token that a person has. Leaves: an `Account`, the token encrypted. What
-must stay true: the platform is asked before any transaction; no message shows the token; an account that is
-connected anew keeps its id, and with it its queue and its history.
+Arrives: a platform, an address and the tokens that a person has. Leaves: an `Account`, the tokens encrypted.
+What must stay true: the platform is asked before any transaction; no message shows a token; an account that is
+connected anew keeps its id, and with it its queue and its history; a missing token never replaces a stored one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from urllib.parse import urlsplit
 
 from psycopg import errors
 
+from socialq.desk import apps
 from socialq.desk.refusals import refusal, unknown
 from socialq.desk.tenants import cell_of
 from socialq.domain.ids import new_id
 from socialq.domain.outcomes import AuthLost, Ours, PermissionLost, RateLimited, Rejected, Transient
 from socialq.providers.addresses import BadBaseUrl, check_base_url
-from socialq.providers.base import Connection
+from socialq.providers.base import Adapter, Connection
 from socialq.providers.registry import ADAPTERS, UnknownPlatform, adapter_for
 from socialq.store.cell import accounts, clients
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from socialq.domain.errors import InputRefused
     from socialq.domain.outcomes import PrepareFailure
-    from socialq.providers.base import Adapter
+    from socialq.providers.base import AppCredentials
     from socialq.providers.http import Http
     from socialq.store.sessions import Row, Session
     from socialq.store.stores import Stores
@@ -50,8 +51,10 @@ class Account:
     base_url: str
     remote_user_id: str
     display_name: str
+    provider_app_id: UUID | None = None
     status: str
     status_reason: str | None
+    token_expires_at: datetime | None = None
     scopes: frozenset[str]
     limits: Mapping[str, Any]
     hold_until: datetime | None
@@ -73,6 +76,9 @@ class _Found:
     base_url: str
     token: str = field(repr=False)
     connection: Connection
+    refresh_token: str | None = field(repr=False)
+    token_expires_at: datetime | None
+    app_id: UUID | None
 
 
 def add_account(
@@ -85,20 +91,41 @@ def add_account(
     platform: str,
     base_url: str,
     token: str,
+    refresh_token: str | None = None,
+    token_expires_at: datetime | None = None,
+    app: AppCredentials | None = None,
+    scopes: frozenset[str] | None = None,
     actor: str,
     allow_private_addresses: bool = False,
     adapter_of: Callable[[str], Adapter] = adapter_for,
 ) -> Account:
-    """Ask the platform who `token` belongs to and store the account, or give a known one its new token."""
+    """Ask the platform who `token` belongs to and store the account, or give a known one its new tokens.
+
+    `refresh_token` needs the `app` that it was given to, once; `token_expires_at` (aware) is when `token` ends.
+    `scopes`: what the tokens may do, where the platform says so only to whom it gives them.
+    """
     cell = cell_of(stores, tenant)
     with cell.app.transaction(tenant=tenant, actor=actor) as session:
         if clients.by_id(session, client) is None:
             raise unknown("client", client, what="client")
-    found = _ask(
-        http,
-        _adapter(platform, adapter_of),
-        base_url=_checked_url(base_url, allow_private=allow_private_addresses),
+    adapter = _adapter(platform, adapter_of)
+    credentials = None if app is None else apps.checked(app)
+    renewal = _checked_refresh_token(refresh_token, adapter)
+    url = _checked_url(base_url, allow_private=allow_private_addresses)
+    told = _ask(http, adapter, base_url=url, token=_checked_token(token), scopes=scopes)
+    app_id = None
+    if credentials is not None:
+        app_id = apps.keep(
+            stores, vault, tenant=tenant, platform=platform, base_url=url, app=credentials, actor=actor
+        )
+    found = _Found(
+        platform=platform,
+        base_url=url,
         token=_checked_token(token),
+        connection=told,
+        refresh_token=renewal,
+        token_expires_at=token_expires_at,
+        app_id=app_id,
     )
     for attempt in (1, 2):
         try:
@@ -133,25 +160,39 @@ def _checked_url(base_url: str, *, allow_private: bool) -> str:
         raise refusal("base_url", base_url, reason[:1].lower() + reason[1:], way_out) from None
 
 
-def _checked_token(token: str) -> str:
+def _checked_token(token: str, *, field: str = "token") -> str:
     """Take the blanks off that a file or a paste leaves; refuse what no HTTP header can carry."""
     plain = token.strip()
     if not plain:
-        raise refusal("token", "", "is empty", "give the access token that the platform shows")
+        raise refusal(field, "", "is empty", "give the access token that the platform shows")
     if not plain.isascii() or not plain.isprintable() or " " in plain or len(plain) > _LONGEST_TOKEN:
         problem = "is not one word of plain letters, digits and signs"
-        raise refusal("token", "", problem, "copy it again, without line breaks or blanks")
+        raise refusal(field, "", problem, "copy it again, without line breaks or blanks")
     return plain
 
 
-def _ask(http: Http, adapter: Adapter, *, base_url: str, token: str) -> _Found:
+def _checked_refresh_token(token: str | None, adapter: Adapter) -> str | None:
+    """Check a refresh token like any other; None where there is none."""
+    if token is None or not token.strip():
+        return None
+    if getattr(type(adapter), "refresh", Adapter.refresh) is Adapter.refresh:
+        problem = f"is of no use: tokens of {adapter.platform} are never refreshed"
+        raise refusal("refresh_token", "", problem, "connect the account with its access token alone")
+    return _checked_token(token, field="refresh_token")
+
+
+def _ask(
+    http: Http, adapter: Adapter, *, base_url: str, token: str, scopes: frozenset[str] | None
+) -> Connection:
     answer = adapter.connect(http, base_url=base_url, token=token)
     if not isinstance(answer, Connection):
         raise _not_connected(answer, base_url=base_url)
+    if scopes is not None:
+        answer = replace(answer, scopes=scopes)
     if missing := adapter.required_scopes - answer.scopes:
         problem = f"may not do what publishing needs: {', '.join(sorted(missing))} is missing"
         raise refusal("token", "", problem, "make a token with these permissions")
-    return _Found(platform=adapter.platform, base_url=base_url, token=token, connection=answer)
+    return answer
 
 
 def _not_connected(failure: PrepareFailure, *, base_url: str) -> InputRefused:
@@ -180,7 +221,7 @@ def _not_connected(failure: PrepareFailure, *, base_url: str) -> InputRefused:
 
 
 def _store(session: Session, vault: Vault, *, tenant: UUID, client: UUID, found: _Found) -> Row:
-    """Insert the account, or reconnect the one that it is. The token is bound to the row's id."""
+    """Insert the account, or reconnect the one that it is. Tokens are bound to the row's id."""
     told = found.connection
     same = accounts.lock_same(
         session,
@@ -191,6 +232,16 @@ def _store(session: Session, vault: Vault, *, tenant: UUID, client: UUID, found:
     )
     known = _known(same, client=client, found=found)
     account_id = new_id() if known is None else known["id"]
+    if found.refresh_token is not None and found.app_id is None and not (known and known["provider_app_id"]):
+        problem = "can only be used by the application that it was given to"
+        raise refusal(
+            "refresh_token", "", problem, "give that application's client id, and its secret if any"
+        )
+
+    def sealed(field: str, value: str | None) -> str | None:
+        place: dict[str, Any] = {"tenant_id": tenant, "table": "accounts", "row_id": account_id}
+        return None if value is None else vault.encrypt(value, **place, field=field)
+
     values = {
         "tenant_id": tenant,
         "id": account_id,
@@ -202,9 +253,10 @@ def _store(session: Session, vault: Vault, *, tenant: UUID, client: UUID, found:
         "display_name": told.display_name,
         "scopes": told.scopes,
         "limits": told.limits,
-        "access_token": vault.encrypt(
-            found.token, tenant_id=tenant, table="accounts", row_id=account_id, field="access_token"
-        ),
+        "access_token": sealed("access_token", found.token),
+        "refresh_token": sealed("refresh_token", found.refresh_token),
+        "token_expires_at": found.token_expires_at,
+        "provider_app_id": found.app_id,
     }
     if known is None:
         return accounts.insert(session, values)

@@ -373,6 +373,6 @@ def _is_ours(pid: int) -> bool:
     if not process_runs(pid):
         return False
     shown = subprocess.run(
-        ["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+        ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     return "socialq" in shown.stdout

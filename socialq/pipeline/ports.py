@@ -109,8 +109,8 @@ class Targets(Protocol):
 class Prepares(Protocol):
     """The prepare lane's leases and results."""
 
-    def take(self, target: Target, *, token: UUID, lease_seconds: float) -> int | None:
-        """Take the lease; returns the tries so far; None: not wanted any more, or another is at it."""
+    def take(self, target: Target, *, token: UUID, lease_seconds: float) -> int | datetime | None:
+        """Take the lease; returns the tries so far; an instant: another is at it until then; None: not wanted."""
 
     def store(
         self, target: Target, *, token: UUID, part_no: int, result: Mapping[str, Any], lease_seconds: float
@@ -203,6 +203,9 @@ class FreshTokens(Protocol):
 
     def ensure(self, work: Work) -> AccountCheck:
         """Return the account as it can be used now."""
+
+    def renew(self, work: Work) -> AccountCheck:
+        """Refresh a token that the platform has ended before its time."""
 
 
 class AccountTokens(Protocol):

@@ -8,7 +8,7 @@ is done again at the slot; what is certain to fail there is told before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,11 +70,14 @@ class Preparer:
             return "account_not_ready"
         token = new_token()
         tries = self.prepares.take(work.target, token=token, lease_seconds=_LEASE_SECONDS)
-        if tries is None:
-            self.index.set_prepare(target=work.target, message_seq=message.seq, at=None)
+        if not isinstance(tries, int):
+            # Should its holder have died, the lease ends, and this is done then.
+            again_at = None if tries is None else _in_time(work, tries)
+            self.index.set_prepare(target=work.target, message_seq=message.seq, at=again_at)
             return "taken"
-        failure = self._all_parts(work, account_access(work, self.credentials), token)
-        return self._end(work, message, token, failure, tries=tries)
+        work = replace(work, account=checked.account)
+        stopped = self._all_parts(work, account_access(work, self.credentials), token)
+        return self._end(work, message, token, stopped, tries=tries)
 
     def _all_parts(self, work: Work, account: AccountAccess, token: UUID) -> PrepareFailure | str | None:
         """Run every step of every part; returns what stopped it: a failure, or that the publish has begun."""
@@ -109,27 +112,32 @@ class Preparer:
     def _end(
         self, work: Work, message: Message, token: UUID, stopped: PrepareFailure | str | None, *, tries: int
     ) -> str:
+        renewed = isinstance(stopped, AuthLost) and isinstance(self.tokens.renew(work), AccountReady)
         again_at = (
-            None if stopped is None or isinstance(stopped, str) else self._again_at(work, stopped, tries)
+            None
+            if stopped is None or isinstance(stopped, str)
+            else self._again_at(work, stopped, tries, renewed=renewed)
         )
         ended = self.prepares.end(work.target, token=token, again_at=again_at)
         self.index.set_prepare(target=work.target, message_seq=message.seq, at=again_at if ended else None)
-        if isinstance(stopped, AuthLost | PermissionLost | Rejected):
+        if isinstance(stopped, AuthLost | PermissionLost | Rejected) and not renewed:
             self._tell(work, stopped)
         word = "prepared" if stopped is None else "again" if again_at else "left_to_the_publish"
         log.info("prepared" if stopped is None else "not_prepared", result=word)
         return word
 
-    def _again_at(self, work: Work, failure: PrepareFailure, tries: int) -> datetime | None:
+    def _again_at(self, work: Work, failure: PrepareFailure, tries: int, *, renewed: bool) -> datetime | None:
         """Return when to try again; None: it would be too close to the slot, or no use."""
-        if isinstance(failure, AuthLost | PermissionLost | Rejected) or tries >= self.rules.retry.budget:
+        if tries >= self.rules.retry.budget:
+            return None
+        if renewed:
+            return _in_time(work, work.read_at)
+        if isinstance(failure, AuthLost | PermissionLost | Rejected):
             return None
         wait_seconds = delay_seconds(self.rules.retry, tries_spent=tries + 1, random=self.rules.random)
         if isinstance(failure, RateLimited | Ours):
             wait_seconds = max(wait_seconds, failure.retry_after_seconds)
-        at = work.read_at + timedelta(seconds=wait_seconds)
-        slot = work.target.next_at
-        return at if slot is not None and at < slot - _TOO_CLOSE else None
+        return _in_time(work, work.read_at + timedelta(seconds=wait_seconds))
 
     def _tell(self, work: Work, failure: AuthLost | PermissionLost | Rejected) -> None:
         """Say before the slot what will fail at the slot."""
@@ -138,6 +146,11 @@ class Preparer:
             f" {failure.evidence.message}"
         )
         self.index.alarm(key=f"prepare:{work.target.id}", message=message, tenant_id=work.target.tenant_id)
+
+
+def _in_time(work: Work, at: datetime) -> datetime | None:
+    slot = work.target.next_at
+    return at if slot is not None and at < slot - _TOO_CLOSE else None
 
 
 def _wanted(work: Work, message: Message) -> bool:

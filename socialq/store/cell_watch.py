@@ -48,4 +48,4 @@ class CellWatch:
         self._asked_at[cell] = now
         if holds.lift(self._central, scope="cell", key=cell, actor="relay", reason=_REASON):
             log.warning("cell_is_back", cell=cell)
-            alarms.clear(self._central, key=f"cell:{cell}")
+        alarms.clear(self._central, key=f"cell:{cell}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from socialq.domain.hops import CellUnreachableError
 from socialq.store.cell import prepares
+from socialq.store.patience import PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,13 +27,16 @@ class PostgresPrepares:
         """Use the tenants' cells."""
         self._stores = stores
 
-    def take(self, target: Target, *, token: UUID, lease_seconds: float) -> int | None:
-        """Take the lease; returns the tries so far, or None."""
+    def take(self, target: Target, *, token: UUID, lease_seconds: float) -> int | datetime | None:
+        """Take the lease; returns the tries so far, or until when another one has it, or None."""
         rows = self._run(
             target,
             prepares.take(target_id=target.id, seq=target.seq, token=token, lease_seconds=lease_seconds),
         )
-        return int(rows[0]["prepare_tries"]) if rows else None
+        if rows:
+            return int(rows[0]["prepare_tries"])
+        busy = self._run(target, prepares.busy_until(target_id=target.id, seq=target.seq))
+        return cast("datetime", busy[0]["prepare_until"]) if busy else None
 
     def store(
         self, target: Target, *, token: UUID, part_no: int, result: Mapping[str, Any], lease_seconds: float
@@ -56,5 +61,8 @@ class PostgresPrepares:
 
     def _run(self, target: Target, statement: Statement) -> list[Row]:
         app = self._stores.cell_of(target.tenant_id).app
-        [rows] = app.pipelined(statement, tenant=target.tenant_id, actor=_ACTOR)
+        try:
+            [rows] = app.pipelined(statement, tenant=target.tenant_id, actor=_ACTOR)
+        except PASSING as error:
+            raise CellUnreachableError(type(error).__name__) from error
         return rows

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from socialq.domain.hops import CellUnreachableError
 from socialq.domain.work import AccountRow
 from socialq.providers.base import AppCredentials
 from socialq.store.cell import account_tokens
 from socialq.store.central import provider_apps
-from socialq.store.patience import with_patience
+from socialq.store.patience import PASSING, with_patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,12 @@ class StoredTokens:
     def take_lease(
         self, tenant_id: UUID, account: AccountRow, *, lease: UUID, lease_seconds: float
     ) -> tuple[AccountRow, AppCredentials, str, datetime] | None:
-        """Take the lease of a refresh, unless another one runs, has run, or has just run."""
+        """Take the lease of a refresh, unless another one runs, has run, or has just run.
+
+        What a refresh needs is opened first: a lease that comes to nothing would keep everybody waiting for its end.
+        """
+        app = self._app_of(account)
+        refresh_token = self._open(tenant_id, account.id, "refresh_token", account.refresh_token or "")
         rows = self._run(
             tenant_id,
             account_tokens.take_lease(
@@ -50,8 +56,7 @@ class StoredTokens:
         if not rows:
             return None
         leased, read_at = _account_of(rows[0])
-        refresh_token = self._open(tenant_id, leased.id, "refresh_token", str(rows[0]["refresh_token"]))
-        return leased, self._app_of(leased), refresh_token, read_at
+        return leased, app, refresh_token, read_at
 
     def read(self, tenant_id: UUID, account_id: UUID) -> tuple[AccountRow, datetime] | None:
         """Read the account as it stands."""
@@ -71,7 +76,7 @@ class StoredTokens:
             expires_at=pair.expires_at,
             scopes=None if pair.scopes is None else sorted(pair.scopes),
         )
-        rows = self._patiently(lambda: self._run(tenant_id, statement))
+        rows = self._reaching(lambda: self._rows(tenant_id, statement), seconds=_PATIENCE_SECONDS)
         if rows:
             return _account_of(rows[0])[0]
         return None
@@ -120,12 +125,18 @@ class StoredTokens:
         )
 
     def _run(self, tenant_id: UUID, statement: Statement) -> list[Row]:
+        return self._reaching(lambda: self._rows(tenant_id, statement))
+
+    def _rows(self, tenant_id: UUID, statement: Statement) -> list[Row]:
         [rows] = self.stores.cell_of(tenant_id).app.pipelined(statement, tenant=tenant_id, actor=_ACTOR)
         return rows
 
     @staticmethod
-    def _patiently(step: Callable[[], list[Row]]) -> list[Row]:
-        return with_patience(step, seconds=_PATIENCE_SECONDS)
+    def _reaching(step: Callable[[], list[Row]], *, seconds: float = 0.0) -> list[Row]:
+        try:
+            return with_patience(step, seconds=seconds)
+        except PASSING as error:
+            raise CellUnreachableError(type(error).__name__) from error
 
 
 def _account_of(row: Row) -> tuple[AccountRow, datetime]:

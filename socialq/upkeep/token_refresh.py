@@ -55,6 +55,12 @@ class TokenRefresh:
             return AccountReady(account=account)
         return self._refresh(work.target.tenant_id, account)
 
+    def renew(self, work: Work) -> AccountCheck:
+        """Refresh a token that the platform has ended before its time."""
+        if work.account.refresh_token is None:
+            return AccountLost(detail="the account's authorisation ended; reconnect it")
+        return self._refresh(work.target.tenant_id, work.account)
+
     def _refresh(self, tenant_id: UUID, account: AccountRow) -> AccountCheck:
         lease = new_token()
         taken = self.tokens.take_lease(tenant_id, account, lease=lease, lease_seconds=_LEASE_SECONDS)
@@ -106,6 +112,7 @@ class TokenRefresh:
         if self.tokens.mark_lost(tenant_id, account, lease=lease, reason=reason):
             log.warning("account_needs_reconnect", account=str(account.id))
             return AccountLost(detail=reason)
+        self.tokens.release(tenant_id, account.id, lease=lease)
         return self._as_another_left_it(tenant_id, account)
 
     def _failed(

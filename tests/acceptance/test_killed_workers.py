@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SLOTS = 16
 """Threads of the publishing worker."""
+SLOTS_OF_A_PLATFORM = 12
+"""So many of them may be at one platform; the rest are taken by posts to X."""
 THREAD = ("Part one", "Part two", "Part three")
 
 IN_FLIGHT = {
@@ -38,7 +40,16 @@ IN_FLIGHT = {
     "image_accepted": fault("image_accepted", "accept_then_hang"),
 }
 """By case: what its request hangs in while the worker is killed."""
-FILLERS = [f"filler{number}" for number in range(SLOTS - len(IN_FLIGHT))]
+FILLERS = {
+    **{
+        f"filler{number}": fault(f"filler{number}", "hang_before")
+        for number in range(SLOTS_OF_A_PLATFORM - len(IN_FLIGHT))
+    },
+    **{
+        f"xfiller{number}": fault(f"xfiller{number}", "accept_then_hang", platform="x")
+        for number in range(SLOTS - SLOTS_OF_A_PLATFORM)
+    },
+}
 """They take the rest of the worker's slots, so that one more message waits in its memory."""
 WAITING = "text_not_begun"
 
@@ -55,11 +66,16 @@ def killed(running_stack: Stack) -> Iterator[dict[str, Seen]]:
             "image": [{"text": "One image", "media": [image]}],
             "thread": [{"text": text} for text in THREAD],
             "filler": [{"text": "One text"}],
+            "xfiller": [{"text": "One text"}],
         }
         names = [*IN_FLIGHT, *FILLERS, WAITING]
-        account = dict(zip(names, steps.accounts(stack, *names), strict=True))
+        on_x = [name for name in names if name.startswith("x")]
+        account = {
+            **dict(zip(on_x, steps.accounts(stack, *on_x, platform="x"), strict=True)),
+            **{made.display_name: made for made in steps.accounts(stack, *(set(names) - set(on_x)))},
+        }
         # Connecting an account is a preparing request, too.
-        stack.sandbox.faults(*IN_FLIGHT.values(), *(fault(name, "hang_before") for name in FILLERS))
+        stack.sandbox.faults(*IN_FLIGHT.values(), *FILLERS.values())
         at = steps.in_seconds(1)
         made = {}
         for name in names:
@@ -133,10 +149,16 @@ def test_a_stopping_worker_finishes_what_it_has_begun(stack: Stack) -> None:
     """Told to end with 16 requests in flight and 6 messages waiting, a worker settles the 16 by itself, ends
     cleanly, and the 6 go to another worker at once."""
     slow_seconds = 4
-    begun_names = [f"begun{number:02}" for number in range(SLOTS)]
-    stack.sandbox.faults(*(fault(name, "slow", delay_ms=slow_seconds * 1000) for name in begun_names))
+    on_mastodon = [f"begun{number:02}" for number in range(SLOTS_OF_A_PLATFORM)]
+    on_x = [f"xbegun{number:02}" for number in range(SLOTS - SLOTS_OF_A_PLATFORM)]
+    chosen = steps.accounts(stack, *on_mastodon) + steps.accounts(stack, *on_x, platform="x")
+    slow = {"delay_ms": slow_seconds * 1000}
+    stack.sandbox.faults(
+        *(fault(name, "slow", **slow) for name in on_mastodon),
+        *(fault(name, "slow", platform="x", **slow) for name in on_x),
+    )
     at = steps.in_seconds(1)
-    begun = steps.schedule(stack, steps.accounts(stack, *begun_names), [{"text": "Begun"}], at=at)
+    begun = steps.schedule(stack, chosen, [{"text": "Begun"}], at=at)
     waiting = steps.schedule(
         stack,
         steps.accounts(stack, *(f"waiting{number}" for number in range(6))),

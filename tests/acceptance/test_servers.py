@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SOON_SECONDS = 20
 """After a server is back, everything that waited for it has left by then."""
+STALL_SECONDS = 14
+"""Well above the five seconds after which a socket gives up."""
 
 
 def check_all_once(stack: Stack, target_ids: Sequence[UUID]) -> None:
@@ -81,7 +83,7 @@ def test_valkey_may_die_and_come_back(stack: Stack) -> None:
 
 
 def test_a_valkey_that_stands_still_hangs_nothing(stack: Stack) -> None:
-    """For ten seconds it takes connections and answers nothing: planning goes on, the windows stay alive, a
+    """For some seconds it takes connections and answers nothing: planning goes on, the windows stay alive, a
     command ends, requests under way are settled, and all is sent once when it goes on."""
     busy = steps.accounts(stack, *(f"busy{number}" for number in range(3)))
     made = steps.accounts(stack, *(f"still{number}" for number in range(6)))
@@ -90,8 +92,7 @@ def test_a_valkey_that_stands_still_hangs_nothing(stack: Stack) -> None:
     steps.wait_struck(stack)
     stack.kill_server("valkey", signal.SIGSTOP)
     stopped_at = time.monotonic()
-    at = steps.in_seconds(1)
-    waiting = steps.schedule(stack, made, [{"text": "Meanwhile"}], at=at)
+    waiting = steps.schedule(stack, made, [{"text": "Meanwhile"}], at=steps.in_seconds(0.5))
     assert time.monotonic() - stopped_at < 5
 
     health = steps.command(stack, "health", "--json")
@@ -100,7 +101,7 @@ def test_a_valkey_that_stands_still_hangs_nothing(stack: Stack) -> None:
     assert time.monotonic() - stopped_at < 15
     steps.wait_published(stack, *under_way, seconds=8)
     worst = dict.fromkeys(ages_of_windows(stack), 0.0)
-    while time.monotonic() - stopped_at < 10:
+    while time.monotonic() - stopped_at < STALL_SECONDS:
         for name, age in ages_of_windows(stack).items():
             worst[name] = max(worst[name], age)
         time.sleep(0.2)
@@ -108,7 +109,7 @@ def test_a_valkey_that_stands_still_hangs_nothing(stack: Stack) -> None:
     stack.kill_server("valkey", signal.SIGCONT)
 
     assert steps.wait_published(stack, *waiting) < SOON_SECONDS
-    assert max(worst.values()) < 9, "a window waits for an answer without end"
+    assert max(worst.values()) < STALL_SECONDS - 5, "a window waits for an answer without end"
     check_all_once(stack, [*under_way, *waiting])
 
 

@@ -20,12 +20,11 @@ from socialq.domain.outcomes import Prepared, PublishOutcome
 from socialq.providers.base import AccountAccess, Adapter, Connection, MediaItem, Part
 from socialq.providers.http import Answer, Http, NetworkFailure, read_lost
 from socialq.providers.registry import ADAPTERS, adapter_for
-from tests.fixtures_sandbox import RunningSandbox, sandbox, sandbox_process, start_sandbox
+from tests.fixtures_sandbox import RunningSandbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["sandbox", "sandbox_process", "start_sandbox"]
 
 DEADLINE_SECONDS = 1.0
 _numbers = itertools.count(1)

@@ -16,11 +16,7 @@ from mastodon.errors import (
 )
 from PIL import Image
 
-import tests.fixtures_sandbox as running
 from tests.fixtures_sandbox import RunningSandbox
-
-sandbox = running.sandbox
-sandbox_process = running.sandbox_process
 
 
 def connect(account: dict[str, Any], **options: Any) -> Mastodon:

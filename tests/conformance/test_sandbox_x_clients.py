@@ -22,11 +22,7 @@ from xdk.media.models import (
 )
 from xdk.posts.models import CreateRequest
 
-import tests.fixtures_sandbox as running
 from tests.fixtures_sandbox import RunningSandbox
-
-sandbox = running.sandbox
-sandbox_process = running.sandbox_process
 
 DESCRIPTION = json.loads((Path(__file__).parents[1] / "data" / "x_openapi_parts.json").read_text("utf-8"))
 CALLBACK = "http://127.0.0.1:9/callback"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,8 @@ def main() -> int:
         for mutant in chosen:
             print(f"{mutant.name}: {mutant.breaks}")
         return 0
+    # A run that is stopped from outside takes its server and its copy with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if SERVER_VARIABLE not in os.environ:
         start_bundled_server()
     try:

@@ -16,23 +16,28 @@ if TYPE_CHECKING:
     from socialq.store.sessions import Row, Session
 
 COLUMNS: Final = (
-    "tenant_id, id, client_id, platform, handle, base_url, remote_user_id, display_name, status,"
-    " status_reason, scopes, limits, hold_until, flagged_at, flag_reason, created_at"
+    "tenant_id, id, client_id, platform, handle, base_url, remote_user_id, display_name, provider_app_id, status,"
+    " status_reason, token_expires_at, scopes, limits, hold_until, flagged_at, flag_reason, created_at"
 )
 
 _INSERT = f"""
 INSERT INTO cell.accounts (tenant_id, id, client_id, platform, handle, base_url, remote_user_id, display_name,
-                           access_token, scopes, limits)
+                           access_token, refresh_token, token_expires_at, provider_app_id, scopes, limits)
 VALUES (%(tenant_id)s, %(id)s, %(client_id)s, %(platform)s, %(handle)s, %(base_url)s, %(remote_user_id)s,
-        %(display_name)s, %(access_token)s, %(scopes)s, %(limits)s)
+        %(display_name)s, %(access_token)s, %(refresh_token)s, %(token_expires_at)s, %(provider_app_id)s, %(scopes)s,
+        %(limits)s)
 RETURNING {COLUMNS}
 """
 
-# A person who connects an account anew has seen what was wrong with it: its flag goes as well.
+# A person who connects an account anew has seen what was wrong with it: its flag goes as well. A refresh of the
+# old tokens that is under way loses its lease, so that its answer can't replace the new ones.
 _RECONNECT = f"""
 UPDATE cell.accounts
 SET handle = %(handle)s, base_url = %(base_url)s, display_name = %(display_name)s,
-    access_token = %(access_token)s, token_expires_at = NULL, scopes = %(scopes)s, limits = %(limits)s,
+    access_token = %(access_token)s, refresh_token = COALESCE(%(refresh_token)s, refresh_token),
+    token_expires_at = %(token_expires_at)s, provider_app_id = COALESCE(%(provider_app_id)s, provider_app_id),
+    refreshed_at = NULL, refresh_lease = NULL, refresh_lease_until = NULL,
+    scopes = %(scopes)s, limits = %(limits)s,
     status = 'active', status_reason = NULL, flagged_at = NULL, flag_reason = NULL, updated_at = now()
 WHERE id = %(id)s
 RETURNING {COLUMNS}
@@ -48,14 +53,14 @@ FOR NO KEY UPDATE
 
 
 def insert(session: Session, values: Mapping[str, Any]) -> Row:
-    """Insert an account from the columns of the table; `access_token` is encrypted already."""
+    """Insert an account from the columns of the table; its tokens are encrypted already."""
     row = session.one(_INSERT, _written(values))
     assert row is not None  # noqa: S101 - an INSERT without a condition returns its row
     return row
 
 
 def reconnect(session: Session, values: Mapping[str, Any]) -> Row | None:
-    """Give the account `id` a new token, and what the platform says of it now."""
+    """Give the account `id` new tokens, and what the platform says of it now; one that is None stays."""
     return session.one(_RECONNECT, _written(values))
 
 

@@ -27,7 +27,7 @@ WITH claimed AS (
     UPDATE cell.post_targets t
     SET status = 'publishing', reason = NULL, detail = NULL, holds_account = true,
         lease_token = %(token)s, lease_until = clock_timestamp() + %(lease_seconds)s * interval '1 second',
-        attempt_count = t.attempt_count + 1,
+        attempt_count = t.attempt_count + 1, prepare_token = NULL, prepare_until = NULL,
         key_instant = CASE WHEN %(mark)s THEN COALESCE(t.key_instant, t.publish_at) ELSE t.key_instant END,
         updated_at = now()
     FROM cell.accounts a, cell.tenant_state s, cell.posts p

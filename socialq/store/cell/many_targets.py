@@ -48,6 +48,12 @@ WHERE id = ANY(%(ids)s::uuid[]) ORDER BY id FOR NO KEY UPDATE
 """
 
 _START_ANEW = """
+WITH unprepared AS (
+    UPDATE cell.post_targets
+    SET prepared_version_id = NULL, prepare_next_at = NULL, prepare_tries = 0, prepare_token = NULL,
+        prepare_until = NULL
+    WHERE id = ANY(%(ids)s::uuid[])
+)
 UPDATE cell.target_parts
 SET prepared = '{}', marked_at = NULL, marked_attempt = NULL, mark_cleared = false, first_marked_at = NULL,
     unknown_count = 0

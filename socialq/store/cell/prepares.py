@@ -26,6 +26,12 @@ WHERE id = %(target_id)s AND seq = %(seq)s AND status IN ('scheduled', 'retry_sc
 RETURNING prepare_tries
 """
 
+_BUSY = """
+SELECT prepare_until FROM cell.post_targets
+WHERE id = %(target_id)s AND seq = %(seq)s AND status IN ('scheduled', 'retry_scheduled')
+  AND prepared_version_id IS DISTINCT FROM version_id AND prepare_until > clock_timestamp()
+"""
+
 _STORE = """
 WITH held AS (
     UPDATE cell.post_targets
@@ -52,6 +58,11 @@ RETURNING id
 def take(*, target_id: UUID, seq: int, token: UUID, lease_seconds: float) -> Statement:
     """Build the lease of a prepare: returns the tries so far; no row: not wanted, or another is at it."""
     return _TAKE, {"target_id": target_id, "seq": seq, "token": token, "lease_seconds": lease_seconds}
+
+
+def busy_until(*, target_id: UUID, seq: int) -> Statement:
+    """Build the question until when another one's lease lasts; no row: there is nothing to wait for."""
+    return _BUSY, {"target_id": target_id, "seq": seq}
 
 
 def store(

@@ -24,12 +24,16 @@ _COLUMN_OF_SCOPE: Final = {
 _NIL: Final = UUID(int=0)
 _BATCH: Final = 5000
 
-# A later end wins: two answers that race never shorten a hold. A person lifts it by `lift`.
+# A later end wins, with its reason: two answers that race never shorten a hold, and a person's hold is never
+# mistaken for a machine's, which the machine would lift. A person lifts any by `lift`.
 _SET = """
 INSERT INTO central.holds AS h (scope, key, until, reason, set_by)
 VALUES (%(scope)s, %(key)s, %(until)s, %(reason)s, %(set_by)s)
 ON CONFLICT (scope, key) DO UPDATE
-SET until = GREATEST(h.until, excluded.until), reason = excluded.reason, set_by = excluded.set_by, set_at = now()
+SET until = GREATEST(h.until, excluded.until), set_at = now(),
+    reason = CASE WHEN excluded.until >= h.until THEN excluded.reason ELSE h.reason END,
+    set_by = CASE WHEN excluded.until >= h.until THEN excluded.set_by ELSE h.set_by END
+RETURNING until, reason
 """
 
 _LIFT = """
@@ -50,7 +54,11 @@ def set_hold(database: Database, *, scope: Scope, key: str, until: datetime, rea
     Returns how many posts it outlasts: their publish-by time comes before its end. That raises an alarm, too.
     """
     with database.transaction(actor=set_by) as session:
-        session.run(_SET, {"scope": scope, "key": key, "until": until, "reason": reason, "set_by": set_by})
+        held = session.one(
+            _SET, {"scope": scope, "key": key, "until": until, "reason": reason, "set_by": set_by}
+        )
+    if held is not None:
+        until, reason = held["until"], held["reason"]
     _reapply(database, scope=scope, key=key)
     statement = _OUTLASTED.format(column=_COLUMN_OF_SCOPE[scope])
     outlasted = int(database.autocommit(statement, {"key": key, "until": until})[0]["rows"])

@@ -60,6 +60,14 @@ def find(
     )
 
 
+def replace_secret(session: Session, *, app_id: UUID, client_secret: str) -> None:
+    """Give an application its new secret (encrypted)."""
+    session.run(
+        "UPDATE central.provider_apps SET client_secret = %(client_secret)s WHERE id = %(id)s",
+        {"id": app_id, "client_secret": client_secret},
+    )
+
+
 def read(database: Database, app_id: UUID) -> Row | None:
     """Read one application."""
     rows = database.autocommit(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import tests.fixtures_sandbox as running
 from socialq.cli.running import run
 from socialq.local.dev_keys import development_settings
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.fixtures_sandbox import RunningSandbox
-
-sandbox = running.sandbox
-sandbox_process = running.sandbox_process
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,11 @@ from psycopg.rows import dict_row
 
 from socialq.store.stores import Stores
 from tests.fixtures_database import _administer, _url_of
-from tests.fixtures_sandbox import sandbox, sandbox_process
 from tests.integration.pipeline.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["sandbox", "sandbox_process"]
 
 # One statement, so that foreign keys are checked when everything is gone. Far faster than TRUNCATE here.
 _EMPTY_ALL = """

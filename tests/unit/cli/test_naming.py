@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from uuid import uuid4
+from itertools import count
+from uuid import UUID
 
 import pytest
 
@@ -11,12 +12,14 @@ from socialq.cli.naming import chosen_accounts
 from socialq.desk.connect import Account
 from socialq.domain.errors import InputRefused
 
+_IDS = count(1)
+
 
 def account(handle: str, platform: str = "mastodon") -> Account:
     return Account(
-        tenant_id=uuid4(),
-        id=uuid4(),
-        client_id=uuid4(),
+        tenant_id=UUID(int=1),
+        id=UUID(int=next(_IDS)),
+        client_id=UUID(int=3),
         platform=platform,
         handle=handle,
         base_url="https://social.example",

@@ -4,12 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-import tests.fixtures_sandbox as running
 from tests.fixtures_sandbox import MastodonUser, RunningSandbox
-
-sandbox = running.sandbox
-sandbox_process = running.sandbox_process
-start_sandbox = running.start_sandbox
 
 
 @pytest.fixture
