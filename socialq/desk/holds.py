@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from socialq.desk.refusals import refusal
+from socialq.desk.refusals import refusal, unknown
+from socialq.desk.tenants import as_id
+from socialq.providers.registry import ADAPTERS
 from socialq.store.central import holds
 from socialq.store.central.holds import Scope
 
@@ -15,12 +17,17 @@ if TYPE_CHECKING:
     from socialq.store.stores import Stores
 
 SCOPES: tuple[str, ...] = get_args(Scope)
+_BY_ID = frozenset({"account", "app", "tenant"})
 
 
 def hold(
     stores: Stores, *, scope: Scope, key: str, until: datetime, reason: str, now: datetime, actor: str
 ) -> int:
-    """Hold a scope until an instant; returns how many posts' publish-by times the hold outlasts."""
+    """Hold a scope until an instant; returns how many posts' publish-by times the hold outlasts.
+
+    `key`: the id of an account, app or tenant, the name of a platform or cell.
+    """
+    key = _known_key(stores, scope, key)
     if until <= now:
         raise refusal("until", until.isoformat(), "is past", "give a time to come")
     if not reason.strip():
@@ -32,7 +39,7 @@ def hold(
 
 def lift(stores: Stores, *, scope: Scope, key: str, actor: str) -> None:
     """End a hold early: its posts go out at their own times, and those that are due go now."""
-    if not holds.lift(stores.central, scope=scope, key=key, actor=actor):
+    if not holds.lift(stores.central, scope=scope, key=_plain(scope, key), actor=actor):
         raise refusal("hold", f"{scope} {key}", "there is no such hold", "list holds to see those there are")
 
 
@@ -40,3 +47,22 @@ def list_all(stores: Stores) -> list[Row]:
     """List the holds that have not ended, those that end first above."""
     with stores.central.transaction() as session:
         return holds.current(session)
+
+
+def _known_key(stores: Stores, scope: Scope, key: str) -> str:
+    """Refuse a key that can hold nothing: people would believe that something is held."""
+    plain = _plain(scope, key)
+    if scope in _BY_ID and as_id(plain) is None:
+        raise refusal("key", key, "is not an id", f"give the {scope}'s id, as its list shows it")
+    if scope == "platform" and plain not in ADAPTERS:
+        raise unknown("key", key, what="platform", known=sorted(ADAPTERS))
+    if scope == "cell" and plain not in (known := stores.cell_names()):
+        raise unknown("key", key, what="cell", known=known)
+    return plain
+
+
+def _plain(scope: Scope, key: str) -> str:
+    """Spell an id as the index does; it may be written in capitals."""
+    text = key.strip()
+    known = as_id(text) if scope in _BY_ID else None
+    return text if known is None else str(known)

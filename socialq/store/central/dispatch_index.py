@@ -64,7 +64,10 @@ RETURNING target_id
 # Order by the index on (ready_at, target_id) as long as everything that is due fits into `scan` rows. Where it
 # does not, the oldest rows may all be one tenant's: then tenants are walked one by one, on (tenant_id,
 # ready_at), and each gives its first rows. SKIP LOCKED: a second dispatcher takes other rows.
-_PICK = """
+#
+# Held rows have a later `ready_at`, all but those that were mirrored by a statement that began before their hold
+# was set. The few rows that would go out are therefore asked once more, and pushed to their hold's end.
+_PICK = f"""
 WITH RECURSIVE saturated AS MATERIALIZED (
     SELECT count(*) = %(scan)s AS yes FROM (
         SELECT FROM central.publish_dispatch_index
@@ -119,21 +122,25 @@ WITH RECURSIVE saturated AS MATERIALIZED (
     ORDER BY r.place, r.ready_at, r.target_id
     LIMIT (SELECT places FROM room)
 ), locked AS MATERIALIZED (
-    SELECT i.target_id, i.lane
+    SELECT i.target_id, i.lane, {_HELD_UNTIL.format(row="i")} AS held_until
     FROM central.publish_dispatch_index i JOIN chosen c USING (target_id, lane)
     WHERE i.status = 'pending' AND i.ready_at <= now()
     FOR UPDATE OF i SKIP LOCKED
+), pushed AS (
+    UPDATE central.publish_dispatch_index i SET ready_at = l.held_until, updated_at = now()
+    FROM locked l
+    WHERE i.target_id = l.target_id AND i.lane = l.lane AND l.held_until IS NOT NULL
 ), picked AS (
     UPDATE central.publish_dispatch_index i
     SET status = 'enqueued', waits_for_account = false, sends = i.sends + 1, enqueued_at = now(),
         resend_at = now() + %(resend_seconds)s * interval '1 second', updated_at = now()
     FROM locked l
-    WHERE i.target_id = l.target_id AND i.lane = l.lane
+    WHERE i.target_id = l.target_id AND i.lane = l.lane AND l.held_until IS NULL
     RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.ready_at
 )
 SELECT p.*, s.yes AS saturated, r.places,
        (SELECT count(*) FROM first_of_account) > (SELECT count(*) FROM chosen)
-       OR EXISTS (SELECT FROM slow) AS held_back
+       OR EXISTS (SELECT FROM slow) OR EXISTS (SELECT FROM locked WHERE held_until IS NOT NULL) AS held_back
 FROM saturated s CROSS JOIN room r LEFT JOIN picked p ON true
 """
 

@@ -37,9 +37,7 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServers]:
 
 
 @pytest.fixture
-def empty_database(
-    pipeline_database: str, owner: psycopg.Connection[dict[str, Any]], empty_all: str
-) -> str:
+def empty_database(pipeline_database: str, owner: psycopg.Connection[dict[str, Any]], empty_all: str) -> str:
     """The run's database, emptied: central store and default cell."""
     owner.execute(empty_all)
     owner.execute("TRUNCATE cell.outbox_events")

@@ -248,7 +248,7 @@ def test_a_refresh_that_does_not_help_ends_with_a_person(lanes: Lanes):
     account = lanes.account()
     target = lanes.post(account)
     rule = {"platform": "x", "account": account.name, "step": "publish", "kind": "auth_revoked"}
-    lanes.sandbox.faults([rule])
+    lanes.sandbox.faults([{**rule, "times": None}])
     lanes.work_off()
     lanes.due_now(target)
     assert lanes.work_off() == ["needs_reconnect"]
@@ -273,7 +273,13 @@ def test_a_look_refreshes_as_a_publish_does(lanes: Lanes):
     """An answer is lost and the token ends before the look: the look gets a new one, and finds the post."""
     account = lanes.account()
     target = lanes.post(account, "Where is it")
-    rule = {"platform": "x", "account": account.name, "step": "publish", "kind": "accept_then_500", "times": 1}
+    rule = {
+        "platform": "x",
+        "account": account.name,
+        "step": "publish",
+        "kind": "accept_then_500",
+        "times": 1,
+    }
     lanes.sandbox.faults([rule])
     assert lanes.work_off() == ["unknown_outcome"]
     account.ends_in(-1)
@@ -289,7 +295,10 @@ def test_a_look_with_a_token_revoked_early_refreshes_and_looks_again(lanes: Lane
     target = lanes.post(account, "Looked for twice")
     rule = {"platform": "x", "account": account.name, "times": 1}
     lanes.sandbox.faults(
-        [{**rule, "step": "publish", "kind": "accept_then_500"}, {**rule, "step": "look", "kind": "auth_revoked"}]
+        [
+            {**rule, "step": "publish", "kind": "accept_then_500"},
+            {**rule, "step": "look", "kind": "auth_revoked"},
+        ]
     )
     assert lanes.work_off() == ["unknown_outcome"]
     lanes.due_now(target)
@@ -386,6 +395,8 @@ def test_a_refresh_token_without_its_application_is_refused(lanes: Lanes):
 
 def test_scopes_of_the_grant_decide_whether_an_account_can_publish(lanes: Lanes):
     """X tells what a token may do with the token; one that may not write is refused at once."""
-    made = lanes.sandbox.create_account(f"reader{id(lanes)}", "x", scopes="tweet.read users.read offline.access")
+    made = lanes.sandbox.create_account(
+        f"reader{id(lanes)}", "x", scopes="tweet.read users.read offline.access"
+    )
     with pytest.raises(InputRefused, match=r"media\.write, tweet\.write is missing"):
         lanes.connect(made)

@@ -185,7 +185,10 @@ class Lanes:
         """The message that is right for a target as it stands."""
         row = self.row(target, agency)
         return Message(
-            tenant_id=row["tenant_id"], target_id=target, seq=row["seq"], kind=NextKind(kind or row["next_kind"])
+            tenant_id=row["tenant_id"],
+            target_id=target,
+            seq=row["seq"],
+            kind=NextKind(kind or row["next_kind"]),
         )
 
     def publish(self, target: UUID) -> str:
@@ -231,7 +234,9 @@ class Lanes:
     def due_now(self, target: UUID, agency: Agency | None = None) -> None:
         """Let a target's next work be due, as if time had passed, and mirror that."""
         self.change(
-            "UPDATE cell.post_targets SET next_at = now() - interval '1 second' WHERE id = %(id)s", agency, id=target
+            "UPDATE cell.post_targets SET next_at = now() - interval '1 second' WHERE id = %(id)s",
+            agency,
+            id=target,
         )
         self.central(
             "UPDATE central.publish_dispatch_index SET due_at = now() - interval '1 second',"
@@ -244,7 +249,7 @@ class Lanes:
     def count_steps(self, account: Account, step: str = "prepare") -> None:
         """From here on, count an account's requests of a step."""
         rule = {"platform": "x", "account": account.name, "step": step, "kind": "slow", "delay_ms": 0}
-        self.sandbox.faults([rule])
+        self.sandbox.faults([{**rule, "times": None}])
 
     @property
     def counted(self) -> int:
