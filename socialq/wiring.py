@@ -172,7 +172,7 @@ class Wiring:
     @cached_property
     def buckets(self) -> RedisBuckets:
         redis_url = self.settings.redis_url.get_secret_value()
-        return RedisBuckets(redis_url, limits_of=lambda platform: adapter_for(platform).rate_limits)
+        return RedisBuckets.at(redis_url, limits_of=lambda platform: adapter_for(platform).rate_limits)
 
     @cached_property
     def publisher(self) -> Publisher:

@@ -17,7 +17,10 @@ import structlog
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import RedisStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
+from redis import ConnectionPool
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,18 +39,24 @@ _MOST_BUCKETS: Final = 50_000
 class RedisBuckets:
     """Sliding windows shared by every worker."""
 
-    def __init__(self, redis_url: str, *, limits_of: Callable[[str], Sequence[RateLimit]]) -> None:
-        """Count in the Redis at `redis_url`; `limits_of(platform)` says what a platform allows."""
+    def __init__(self, pool: ConnectionPool, *, limits_of: Callable[[str], Sequence[RateLimit]]) -> None:
+        """Count in the Redis behind `pool`; `limits_of(platform)` says what a platform allows."""
         self._limits_of = limits_of
-        storage = RedisStorage(
-            redis_url,
-            key_prefix="socialq:rate",
-            socket_timeout=2.0,
-            socket_connect_timeout=1.0,
-            retry_on_timeout=False,
-        )
+        storage = RedisStorage("redis://", connection_pool=pool, key_prefix="socialq:rate")
         self._limiter = SlidingWindowCounterRateLimiter(storage)
         self._own: dict[tuple[str, str, int], tuple[int, int]] = {}
+
+    @classmethod
+    def at(cls, redis_url: str, *, limits_of: Callable[[str], Sequence[RateLimit]]) -> RedisBuckets:
+        """Count in the Redis at `redis_url`; it gets two seconds, and no second chance."""
+        pool = ConnectionPool.from_url(
+            redis_url,
+            socket_timeout=2.0,
+            socket_connect_timeout=1.0,
+            # redis-py would try three times more by itself.
+            retry=Retry(NoBackoff(), 0),
+        )
+        return cls(pool, limits_of=limits_of)
 
     def wait_seconds(self, work: Work) -> float:
         """Take one place in every bucket that applies; 0: go ahead, else seconds until there is one."""

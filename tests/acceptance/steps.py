@@ -1,7 +1,7 @@
 """What acceptance tests do and look at, on a running `Stack`.
 
 A scene is one story on the shared stack: it begins with every process alive, no faults, an empty ledger and a
-tenant of its own, and ends with that tenant suspended, so that nothing of it reaches into the next one. The
+tenant of its own, and ends with what is left of it withdrawn, so that nothing reaches into the next one. The
 oracle is the sandbox's ledger; `check_owners` also compares which request made which post.
 """
 
@@ -16,7 +16,7 @@ import sys
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from socialq.desk import clients, library, plan, tenants
+from socialq.desk import resolve as resolve_target
 from socialq.domain import keys
+from socialq.domain.errors import InputRefused
 from socialq.domain.local_time import resolve
 from socialq.local.messages import Sender
-from tests.acceptance.harness import ACTOR
+from tests.acceptance.harness import ACTOR, RESTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +64,21 @@ def scene(stack: Stack) -> Iterator[Stack]:
     finally:
         wake_all(stack)
         stack.sandbox.faults()
-        tenants.suspend(stack.stores, tenant=stack.tenant, reason="the scene is over", actor=ACTOR)
+        call_off(stack)
+
+
+def call_off(stack: Stack) -> None:
+    """Withdraw what a scene has left undone."""
+    for line in stack.targets():
+        if line.status not in RESTING:
+            with suppress(InputRefused):
+                resolve_target.cancel(
+                    stack.stores,
+                    tenant=stack.tenant,
+                    target_id=line.id,
+                    reason="the scene is over",
+                    actor=ACTOR,
+                )
 
 
 def make_whole(stack: Stack) -> None:

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 
@@ -17,8 +18,6 @@ from socialq.store.prepare_store import PostgresPrepares
 from tests.integration.pipeline.racing import Background
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from tests.integration.lanes.world import Account, Lanes
 
 AHEAD = timedelta(minutes=10)
@@ -67,7 +66,9 @@ def fault(lanes: Lanes, account: Account, kind: str, **more: Any) -> None:
     lanes.sandbox.faults([rule])
 
 
-def test_a_post_with_a_picture_is_uploaded_before_its_slot_and_only_sent_at_it(lanes: Lanes, account: Account):
+def test_a_post_with_a_picture_is_uploaded_before_its_slot_and_only_sent_at_it(
+    lanes: Lanes, account: Account
+):
     """Its prepare row is due the platform's time ahead; its results are stored; at the slot nothing is uploaded."""
     target = pictured(lanes, account, "With a picture")
     ahead, main = lane_row(lanes, target), lanes.index_row(target)
@@ -181,7 +182,8 @@ def test_what_a_dead_worker_had_begun_is_prepared_when_its_lease_ends(lanes: Lan
     assert prepares.take(lanes.work(target).target, token=new_token(), lease_seconds=120.0) == 0
     assert lanes.handle(message) == "taken"
     lanes.change(
-        "UPDATE cell.post_targets SET prepare_until = now() - interval '1 second' WHERE id = %(id)s", id=target
+        "UPDATE cell.post_targets SET prepare_until = now() - interval '1 second' WHERE id = %(id)s",
+        id=target,
     )
     lanes.central("UPDATE central.publish_dispatch_index SET ready_at = now() WHERE lane = 'prepare'")
     assert prepare(lanes) == ["prepared"]
@@ -273,10 +275,8 @@ def test_a_token_about_to_end_is_refreshed_by_the_prepare(lanes: Lanes, account:
 def again(lanes: Lanes, target: UUID, account: Account, text: str) -> None:
     """Edit a post's text, approve it and schedule it again."""
     row = lanes.row(target)
-    (version,) = lanes.rows(
-        "SELECT content FROM cell.post_versions WHERE id = %(id)s", id=row["version_id"]
-    )
-    media = version["content"]["parts"][0]["media"]
+    (version,) = lanes.rows("SELECT content FROM cell.post_versions WHERE id = %(id)s", id=row["version_id"])
+    media = [UUID(one) for one in version["content"]["parts"][0]["media"]]
     stores, tenant, now = lanes.wiring.stores, lanes.agency.tenant.id, datetime.now(UTC)
     edited = edit.edit_post(
         stores,
@@ -285,9 +285,11 @@ def again(lanes: Lanes, target: UUID, account: Account, text: str) -> None:
         parts=[{"text": text, "media": media}],
         actor="test",
     )
-    approve.approve_version(stores, tenant=tenant, version_id=edited.version_id, approved_by="test")
+    approve.approve(
+        stores, tenant=tenant, post_id=row["post_id"], version_id=edited.version_id, approved_by="test"
+    )
     at = now + timedelta(seconds=SLOT_SECONDS)
-    schedule.schedule_targets(
+    schedule.schedule(
         stores,
         tenant=tenant,
         target_ids=[target],
@@ -367,7 +369,9 @@ def test_a_backlog_in_the_prepare_lane_leaves_the_main_lane_its_room(lanes: Lane
     assert [message.target_id for message in lanes.dispatch("main")] == [target]
 
 
-def test_an_upload_that_is_under_way_does_not_keep_its_account_from_publishing(lanes: Lanes, account: Account):
+def test_an_upload_that_is_under_way_does_not_keep_its_account_from_publishing(
+    lanes: Lanes, account: Account
+):
     """One message of an account in each lane: an upload for tonight does not delay the post that is due now."""
     later = pictured(lanes, account, "Tonight")
     assert [message.target_id for message in lanes.dispatch("prepare")] == [later]

@@ -138,7 +138,7 @@ class Lanes:
             client=account.agency.client,
             account_ids=[account.id],
             parts=[
-                {"text": text, "media": [str(image) for image in images] if place == 0 else []}
+                {"text": text, "media": list(images) if place == 0 else []}
                 for place, text in enumerate(texts or (f"Post {number()}",))
             ],
             resolved=resolve(at.isoformat(), zone=None, default_zone="UTC", now=now),

@@ -129,7 +129,7 @@ def test_rate_buckets_let_publishes_go_on_when_redis_is_stalled(
     """They are a courtesy: within a few seconds the answer is to go ahead, also for the first question ever."""
     work: Any = SimpleNamespace(account=SimpleNamespace(platform="x", id=new_id(), provider_app_id=None))
     limits = [RateLimit(scope="account", amount=1, per_seconds=60)]
-    asked = RedisBuckets(servers.redis_url, limits_of=lambda _platform: limits)
+    asked = RedisBuckets.at(servers.redis_url, limits_of=lambda _platform: limits)
     assert asked.wait_seconds(work) == 0.0
     assert asked.wait_seconds(work) > 0.0
     stall()
@@ -137,7 +137,7 @@ def test_rate_buckets_let_publishes_go_on_when_redis_is_stalled(
     assert seconds_of(lambda: answers.append(asked.wait_seconds(work))) < BUCKET_SECONDS
 
     def ask_anew() -> None:
-        fresh = RedisBuckets(servers.redis_url, limits_of=lambda _platform: limits)
+        fresh = RedisBuckets.at(servers.redis_url, limits_of=lambda _platform: limits)
         answers.append(fresh.wait_seconds(work))
 
     assert seconds_of(ask_anew) < BUCKET_SECONDS
