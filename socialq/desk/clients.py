@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import psycopg
+
 from socialq.desk.refusals import refusal, unknown
 from socialq.desk.tenants import as_id, cell_of
 from socialq.domain.ids import new_id
@@ -37,11 +39,20 @@ def add(stores: Stores, *, tenant: UUID, name: str, time_zone: str, actor: str) 
     """Add a client to a tenant."""
     plain = _checked_name(name)
     zone = known_zone(time_zone, field="time_zone")
-    with cell_of(stores, tenant).app.transaction(tenant=tenant, actor=actor) as session:
-        row = clients.insert(session, tenant_id=tenant, client_id=new_id(), name=plain, time_zone=zone)
-    if row is None:
-        raise refusal("name", plain, "belongs to another client of this tenant", "choose another name")
-    return Client(**row)
+    for _attempt in (1, 2):
+        try:
+            with cell_of(stores, tenant).app.transaction(tenant=tenant, actor=actor) as session:
+                row = clients.insert(
+                    session, tenant_id=tenant, client_id=new_id(), name=plain, time_zone=zone
+                )
+        except psycopg.errors.ForeignKeyViolation:
+            # The tenant has left this cell for another one since its place was looked up.
+            stores.forget_tenant(tenant)
+            continue
+        if row is None:
+            raise refusal("name", plain, "belongs to another client of this tenant", "choose another name")
+        return Client(**row)
+    raise refusal("tenant", tenant, "is being moved to another cell", "try again in a moment")
 
 
 def find(stores: Stores, *, tenant: UUID, name_or_id: str) -> Client:

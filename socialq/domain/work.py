@@ -145,4 +145,6 @@ class Settled:
     seq: int
     next_kind: NextKind | None = None
     next_at: datetime | None = None
+    holds_account: bool = False
+    """The account is still held: an unknown outcome, until its first finished look."""
     alarm: str | None = None

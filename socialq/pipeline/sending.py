@@ -9,7 +9,8 @@ is open while a platform is awaited, and whatever comes back is recorded.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from socialq.providers.http import Opened
 
 log = structlog.get_logger(__name__)
+
+_ASK_AGAIN_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,7 +141,7 @@ class Run:
                 publisher.index.repair(
                     target=work.target,
                     message_seq=work.target.seq,
-                    not_before=free_at,
+                    not_before=_after(free_at, work.read_at),
                     waits_for_account=True,
                 )
                 if publisher.targets.account_is_free(work.target):
@@ -263,6 +266,11 @@ class Run:
 
     def _publication_key(self) -> str:
         return keys.publication_key(self.work.target.id, self._key_instant(), self.work.target.version_id)
+
+
+def _after(free_at: datetime | None, now: datetime) -> datetime:
+    """Return when to ask for a busy account again, if its holder's settle does not say so before: never at once."""
+    return max(free_at or now, now) + timedelta(seconds=_ASK_AGAIN_SECONDS)
 
 
 def _with_live_part(work: Work, part_no: int, answer: Accepted) -> Work:

@@ -171,6 +171,7 @@ class MachineCell:
             seq=moved.seq,
             next_kind=moved.next_kind,
             next_at=moved.next_at,
+            holds_account=moved.holds_account,
             alarm=decision.alarm,
         )
 

@@ -6,6 +6,7 @@ again for a while, since losing it would turn a known outcome into an unknown on
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -20,7 +21,7 @@ from socialq.store.cell import claims, post_targets, settlements, target_parts, 
 from socialq.store.patience import PASSING, with_patience
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -59,17 +60,18 @@ class PostgresTargets:
     def load(self, tenant_id: UUID, target_id: UUID) -> Work | None:
         """Read a target's work in one round trip."""
         app = self._stores.cell_of(tenant_id).app
-        try:
+        with _reaching():
             [rows] = app.pipelined(work.load(target_id), tenant=tenant_id, actor=_WORKER)
-        except PASSING as error:
-            raise CellUnreachableError(type(error).__name__) from error
         return work.work_of(rows[0]) if rows else None
 
     def claim(self, request: ClaimRequest) -> Claimed | AccountBusy | None:
         """Claim in one round trip; the account's holder is looked up only when there is one."""
         app = self._stores.cell_of(request.tenant_id).app
         try:
-            results = app.pipelined(*claims.claim(request), tenant=request.tenant_id, actor=request.worker)
+            with _reaching():
+                results = app.pipelined(
+                    *claims.claim(request), tenant=request.tenant_id, actor=request.worker
+                )
         except psycopg.errors.UniqueViolation as error:
             if error.diag.constraint_name != "post_targets_account_held":
                 raise
@@ -92,7 +94,8 @@ class PostgresTargets:
         statement = claims.mark(
             target_id=target_id, token=token, part_no=part_no, lease_seconds=lease_seconds
         )
-        [rows] = self._stores.cell_of(tenant_id).app.pipelined(statement, tenant=tenant_id, actor=_WORKER)
+        with _reaching():
+            [rows] = self._stores.cell_of(tenant_id).app.pipelined(statement, tenant=tenant_id, actor=_WORKER)
         return _claimed(rows[0]) if rows else None
 
     def store_prepared(
@@ -318,7 +321,8 @@ class PostgresTargets:
     def claimed_ids(self, *, tenant_id: UUID, account_id: UUID, since: datetime) -> frozenset[str]:
         """Read the remote ids of an account that some part owns."""
         statement = (_CLAIMED_IDS, {"account_id": account_id, "since": since})
-        [rows] = self._stores.cell_of(tenant_id).app.pipelined(statement, tenant=tenant_id, actor=_WORKER)
+        with _reaching():
+            [rows] = self._stores.cell_of(tenant_id).app.pipelined(statement, tenant=tenant_id, actor=_WORKER)
         return frozenset(row["remote_id"] for row in rows)
 
     def _whose_id(self, target: Target, part_no: int, remote_id: str) -> str | None:
@@ -352,10 +356,17 @@ class PostgresTargets:
         return self._patiently(once)
 
     def _patiently(self, step: Callable[[], Result]) -> Result:
-        try:
+        with _reaching():
             return with_patience(step, seconds=self._patience_seconds)
-        except PASSING as error:
-            raise CellUnreachableError(type(error).__name__) from error
+
+
+@contextmanager
+def _reaching() -> Iterator[None]:
+    """Say of a step that fails because its database is away that it is."""
+    try:
+        yield
+    except PASSING as error:
+        raise CellUnreachableError(type(error).__name__) from error
 
 
 def _claimed(row: Mapping[str, Any]) -> Claimed:
@@ -375,5 +386,6 @@ def _settled(target: Target, *, alarm: str | None = None) -> Settled:
         seq=target.seq,
         next_kind=target.next_kind,
         next_at=target.next_at,
+        holds_account=target.holds_account,
         alarm=alarm,
     )

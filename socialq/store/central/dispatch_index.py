@@ -89,7 +89,7 @@ WITH RECURSIVE saturated AS MATERIALIZED (
             WHERE i.lane = %(lane)s AND i.status = 'pending' AND i.tenant_id > t.tenant_id ORDER BY i.tenant_id LIMIT 1)
     FROM tenants t WHERE t.tenant_id IS NOT NULL
 ), due AS MATERIALIZED (
-    (SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at
+    (SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at, i.kind
      FROM central.publish_dispatch_index i
      WHERE NOT (SELECT yes FROM saturated)
        AND i.lane = %(lane)s AND i.status = 'pending' AND i.ready_at <= now()
@@ -101,7 +101,7 @@ WITH RECURSIVE saturated AS MATERIALIZED (
      LIMIT %(scan)s)
     UNION ALL
     SELECT r.* FROM tenants t CROSS JOIN LATERAL (
-        SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at
+        SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at, i.kind
         FROM central.publish_dispatch_index i
         WHERE i.lane = %(lane)s AND i.tenant_id = t.tenant_id AND i.status = 'pending' AND i.ready_at <= now()
           AND i.platform NOT IN (SELECT platform FROM slow)
@@ -111,7 +111,9 @@ WITH RECURSIVE saturated AS MATERIALIZED (
         ORDER BY i.ready_at
         LIMIT GREATEST(2, %(limit)s / (SELECT count(*) FROM tenants))) r
 ), first_of_account AS (
-    SELECT DISTINCT ON (account_id, lane) * FROM due ORDER BY account_id, lane, ready_at, target_id
+    -- A look goes before a publish of its account: it may be what the publish waits for.
+    SELECT DISTINCT ON (account_id, lane) * FROM due
+    ORDER BY account_id, lane, kind = 'look' DESC, ready_at, target_id
 ), ranked AS (
     SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY ready_at, target_id) AS place
     FROM first_of_account
@@ -184,7 +186,8 @@ RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.sends, i.ready_at
 _FINISH = f"""
 WITH settled AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(rows)s) AS r (
-        target_id uuid, lane text, account_id uuid, new_seq bigint, kind text, due_at timestamptz)
+        target_id uuid, lane text, account_id uuid, new_seq bigint, kind text, due_at timestamptz,
+        frees_account boolean)
 ), finished AS (
     UPDATE central.publish_dispatch_index i
     SET seq = s.new_seq, kind = COALESCE(s.kind, i.kind),
@@ -197,14 +200,14 @@ WITH settled AS MATERIALIZED (
 ), freed AS (
     UPDATE central.publish_dispatch_index i
     SET ready_at = GREATEST(i.due_at, {_HELD_UNTIL.format(row="i")}), waits_for_account = false, updated_at = now()
-    FROM (SELECT DISTINCT account_id FROM settled) s
+    FROM (SELECT DISTINCT account_id FROM settled WHERE frees_account) s
     WHERE i.account_id = s.account_id AND i.status = 'pending' AND i.waits_for_account
       AND NOT EXISTS (SELECT FROM settled o WHERE o.target_id = i.target_id)
     RETURNING i.target_id
 )
 SELECT EXISTS (SELECT FROM freed) OR EXISTS (
     SELECT FROM settled s JOIN central.publish_dispatch_index w ON w.account_id = s.account_id
-    WHERE w.status = 'pending' AND w.ready_at <= now()) AS somebody_waits
+    WHERE s.frees_account AND w.status = 'pending' AND w.ready_at <= now()) AS somebody_waits
 """
 
 # After a refused claim the row is set from the cell as it stands, also at an equal seq.
@@ -325,6 +328,7 @@ def finish(settled: Sequence[Settled], *, lane: str = "main") -> Statement:
             "new_seq": one.seq,
             "kind": None if one.next_kind is None else one.next_kind.value,
             "due_at": None if one.next_at is None else one.next_at.isoformat(),
+            "frees_account": not one.holds_account,
         }
         for one in newest.values()
     ]

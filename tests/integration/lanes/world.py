@@ -191,8 +191,9 @@ class Lanes:
             kind=NextKind(kind or row["next_kind"]),
         )
 
-    def publish(self, target: UUID) -> str:
-        return self.wiring.publisher.publish(self.message(target, kind="publish"))
+    def publish_of(self, target: UUID, agency: Agency | None = None) -> str:
+        """A worker publishes a target as it stands."""
+        return self.wiring.publisher.publish(self.message(target, agency=agency, kind="publish"))
 
     # Rows.
 
