@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 PLANNED = {
     ("2027-07-01T09:00", None): "2027-07-01T07:00:00+00:00",
-    ("2027-01-15T09:00", None): "2027-01-15T08:00:00+00:00",
     ("2027-07-01T09:00", "Asia/Kolkata"): "2027-07-01T03:30:00+00:00",
     ("2027-07-01T09:00-04:00", None): "2027-07-01T13:00:00+00:00",
-    ("2027-12-31T23:30", "Pacific/Kiritimati"): "2027-12-31T09:30:00+00:00",
 }
 """What a person writes, in which zone (None: the brand's, Europe/Berlin): the instant that is meant."""
 

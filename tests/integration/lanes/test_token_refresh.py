@@ -16,7 +16,7 @@ import requests
 from socialq.domain.errors import InputRefused
 from socialq.domain.ids import new_token
 from socialq.pipeline.ports import AccountReady, AccountWaits
-from socialq.providers.base import Refreshed
+from socialq.providers.base import AppCredentials, Refreshed
 from socialq.upkeep.stored_tokens import StoredTokens
 from tests.integration.pipeline.racing import Background, race, wait_until
 
@@ -400,3 +400,41 @@ def test_scopes_of_the_grant_decide_whether_an_account_can_publish(lanes: Lanes)
     )
     with pytest.raises(InputRefused, match=r"media\.write, tweet\.write is missing"):
         lanes.connect(made)
+
+
+def test_an_application_of_everybody_is_for_who_knows_its_secret(lanes: Lanes):
+    """A client id is public: it alone gives nobody the use of another's secret."""
+    made = lanes.sandbox.create_account(f"shared{id(lanes)}", "x")
+    shared = new_token()
+    sealed = lanes.wiring.vault.encrypt(
+        made["client_secret"], tenant_id=None, table="provider_apps", row_id=shared, field="client_secret"
+    )
+    lanes.central(
+        "INSERT INTO central.provider_apps (id, platform, name, base_url, client_id, client_secret)"
+        " VALUES (%(id)s, 'x', 'ours', %(base_url)s, %(client_id)s, %(sealed)s)",
+        id=shared,
+        base_url=made["base_url"],
+        client_id=made["client_id"],
+        sealed=sealed,
+    )
+    account = lanes.connect(made)
+    assert account.row["provider_app_id"] == shared
+    account.ends_in(0)
+    assert isinstance(lanes.wiring.token_refresh.ensure(lanes.work(lanes.post(account))), AccountReady)
+    for guess in ("", "a-guess"):
+        app = AppCredentials(client_id=made["client_id"], client_secret=guess)
+        now = lanes.sandbox.create_account(account.name, "x")
+        assert lanes.connect(now, app=app).row["provider_app_id"] != shared
+
+
+def test_a_new_secret_replaces_the_old_one_and_an_empty_one_does_not(lanes: Lanes):
+    """An application whose secret was made anew is brought again with any of its accounts."""
+    made = lanes.sandbox.create_account(f"secret{id(lanes)}", "x")
+    app_id = lanes.connect(made).row["provider_app_id"]
+    place = {"tenant_id": lanes.agency.tenant.id, "table": "provider_apps", "row_id": app_id}
+    for secret in ("made-anew", "", " "):
+        app = AppCredentials(client_id=made["client_id"], client_secret=secret)
+        assert lanes.connect(made, app=app).row["provider_app_id"] == app_id
+        (row,) = lanes.central("SELECT client_secret FROM central.provider_apps WHERE id = %(id)s", id=app_id)
+        opened = lanes.wiring.vault.decrypt(row["client_secret"], **place, field="client_secret")
+        assert opened == "made-anew"

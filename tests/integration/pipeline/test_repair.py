@@ -84,7 +84,7 @@ def test_a_busy_account_is_waited_for_and_freed_by_its_holders_settle(world: Wor
     assert values(row, "status", "waits_for_account", "ready_at") == (
         "pending",
         True,
-        claim.claimed.lease_until,
+        claim.claimed.lease_until + timedelta(seconds=1),
     )
     assert world.dispatcher().scan() == pytest.approx(LEASE_SECONDS, abs=5)
     world.index.finish(claim.accepted("r-1"))
