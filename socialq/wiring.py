@@ -32,6 +32,7 @@ from socialq.store.evidence_store import PostgresEvidence
 from socialq.store.index_store import DISPATCH_CHANNEL, PostgresIndex
 from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.media_files import MediaFiles
+from socialq.store.platforms_in_use import PlatformsInUse
 from socialq.store.prepare_store import PostgresPrepares
 from socialq.store.queue_lengths import QueueLengths
 from socialq.store.rate_buckets import RedisBuckets
@@ -87,6 +88,11 @@ class Wiring:
         self.batching = batching
         self.clock: Clock = clock or SystemClock()
         self.worker = f"{socket.gethostname()}:{getpid()}"
+
+    def warm_up(self) -> None:
+        """Build what threads share before there are threads: `cached_property` does not lock."""
+        for name in ("publisher", "looker", "preparer", "central_index", "prepare_index", "cell_watch"):
+            getattr(self, name)
 
     @cached_property
     def vault(self) -> Vault:
@@ -188,7 +194,7 @@ class Wiring:
             http=self.http,
             adapter_for=adapter_for,
             clock=self.clock,
-            places=Places(for_each_platform=self._places_for_each_platform()),
+            places=self.places,
             rules=self.rules,
             limits=PublishLimits(
                 lease_seconds=settings.lease_seconds,
@@ -200,9 +206,17 @@ class Wiring:
             worker=self.worker,
         )
 
-    def _places_for_each_platform(self) -> int:
-        settings = self.settings
-        return max(1, round(settings.publishing_concurrency * settings.platform_share))
+    @cached_property
+    def places(self) -> Places:
+        return self._places(self.settings.publishing_concurrency)
+
+    def _places(self, threads: int) -> Places:
+        share = max(1, round(threads * self.settings.platform_share))
+        return Places(threads=threads, for_each_platform=share, several_in_use=self.platforms_in_use.several)
+
+    @cached_property
+    def platforms_in_use(self) -> PlatformsInUse:
+        return PlatformsInUse(self.stores)
 
     @cached_property
     def looker(self) -> Looker:
@@ -215,6 +229,7 @@ class Wiring:
             files=self.files,
             http=self.http,
             adapter_for=adapter_for,
+            places=self.places,
             rules=self.rules,
         )
 
@@ -229,6 +244,7 @@ class Wiring:
             files=self.files,
             http=self.http,
             adapter_for=adapter_for,
+            places=self._places(self.settings.preparing_concurrency),
             rules=self.rules,
         )
 

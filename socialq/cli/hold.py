@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from socialq.cli.opening import actor, opened
-from socialq.cli.output import json_option, minute, print_json, show, table
+from socialq.cli.output import cell, json_option, minute, print_json, show, table
 
 if TYPE_CHECKING:
     from socialq.store.central.holds import Scope
@@ -58,7 +58,9 @@ def list_all(*, as_json: bool) -> None:
         return
     built = table("scope!", "key!", "until (UTC)", "reason", "set by")
     for row in found:
-        built.add_row(row["scope"], row["key"], minute(row["until"]), row["reason"], row["set_by"])
+        built.add_row(
+            row["scope"], cell(row["key"]), minute(row["until"]), cell(row["reason"]), cell(row["set_by"])
+        )
     show(built, empty="Nothing is held.")
 
 

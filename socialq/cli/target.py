@@ -10,7 +10,7 @@ import click
 from socialq.cli.naming import owner_of
 from socialq.cli.opening import actor, opened
 from socialq.cli.output import cell, console, json_option, minute, print_json, status, table
-from socialq.domain.errors import InputProblem, InputRefused
+from socialq.domain.errors import InputProblem, InputRefused, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,7 +138,9 @@ def _say(moved: Target, sentence: str, *, as_json: bool) -> None:
 
 def _print(target: TargetView) -> None:
     out, line = console(), target.line
-    out.print(status(line.status).append(f"  {line.account}, {line.client}", style="not bold default"))
+    out.print(
+        status(line.status).append(f"  {shown(line.account)}, {shown(line.client)}", style="not bold default")
+    )
     click.echo(f"target {line.id} of post {line.post_id}, due {minute(line.publish_at)} UTC")
     if line.detail:
         out.print(cell(line.detail, limit=400))

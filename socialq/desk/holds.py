@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
+from socialq.desk import tenants
 from socialq.desk.refusals import refusal, unknown
-from socialq.desk.tenants import as_id
 from socialq.providers.registry import ADAPTERS
 from socialq.store.central import holds
 from socialq.store.central.holds import Scope
@@ -39,7 +39,7 @@ def hold(
 
 def lift(stores: Stores, *, scope: Scope, key: str, actor: str) -> None:
     """End a hold early: its posts go out at their own times, and those that are due go now."""
-    if not holds.lift(stores.central, scope=scope, key=_plain(scope, key), actor=actor):
+    if not holds.lift(stores.central, scope=scope, key=_liftable(stores, scope, key), actor=actor):
         raise refusal("hold", f"{scope} {key}", "there is no such hold", "list holds to see those there are")
 
 
@@ -51,8 +51,10 @@ def list_all(stores: Stores) -> list[Row]:
 
 def _known_key(stores: Stores, scope: Scope, key: str) -> str:
     """Refuse a key that can hold nothing: people would believe that something is held."""
+    if scope == "tenant":
+        return str(tenants.find(stores, key).id)
     plain = _plain(scope, key)
-    if scope in _BY_ID and as_id(plain) is None:
+    if scope in _BY_ID and tenants.as_id(plain) is None:
         raise refusal("key", key, "is not an id", f"give the {scope}'s id, as its list shows it")
     if scope == "platform" and plain not in ADAPTERS:
         raise unknown("key", key, what="platform", known=sorted(ADAPTERS))
@@ -64,5 +66,12 @@ def _known_key(stores: Stores, scope: Scope, key: str) -> str:
 def _plain(scope: Scope, key: str) -> str:
     """Spell an id as the index does; it may be written in capitals."""
     text = key.strip()
-    known = as_id(text) if scope in _BY_ID else None
+    known = tenants.as_id(text) if scope in _BY_ID else None
     return text if known is None else str(known)
+
+
+def _liftable(stores: Stores, scope: Scope, key: str) -> str:
+    """Spell the key of a hold that is there, even of a platform or a cell that is no more."""
+    if scope == "tenant" and tenants.as_id(key.strip()) is None:
+        return str(tenants.find(stores, key).id)
+    return _plain(scope, key)

@@ -35,6 +35,9 @@ S = TargetStatus
 
 _LONGEST_REASON: Final = 500
 
+_NEVER_SENT: Final = frozenset({S.DRAFT, S.INVALID, S.READY, S.SCHEDULED})
+"""Without an attempt nothing of these can be on the platform: marking one would lose a post that never went out."""
+
 
 class CancelResult(StrEnum):
     """What cancelling came to."""
@@ -126,6 +129,9 @@ def mark_published(
         if target.status is S.PUBLISHING:
             problem = "is being sent at this moment"
             raise refusal("target", target_id, problem, "wait for the outcome, then look again")
+        if target.status in _NEVER_SENT and target.attempt_count == 0:
+            problem = "was never sent, so it can't be live by us"
+            raise refusal("target", target_id, problem, "cancel it if its post is live by another way")
         account = _account_of(session, target)
         post = remote_post(link_or_id, base_url=account["base_url"], handle=account["handle"])
         parts = target_parts.full_parts(session, target_id)

@@ -47,7 +47,7 @@ def after_look(situation: Situation, result: LookResult, rules: Rules) -> Decisi
     """Decide for a target of unknown outcome that was looked for."""
     match result:
         case Found():
-            return _found(situation, result)
+            return _found(situation, result, rules)
         case Absent():
             return _absent(situation, rules)
         case CannotTell():
@@ -120,13 +120,17 @@ def published(*, now: datetime, retried_after_unknown: bool, rules: Rules) -> Mo
     )
 
 
-def _found(situation: Situation, found: Found) -> Decision:
+def _found(situation: Situation, found: Found, rules: Rules) -> Decision:
     if situation.parts_after == 0:
+        retried = situation.part.unknown_count > 1
         move = Move(
             to=S.PUBLISHED,
             reason="found",
             detail="its answer was lost; it was found on the platform",
-            changes={"published_at": found.created_at or situation.now},
+            # After a retry the first request may still come true: it is looked for once more, later.
+            next_kind=NextKind.LOOK if retried else None,
+            next_at=situation.now + timedelta(seconds=rules.look_again_seconds) if retried else None,
+            changes={"published_at": found.created_at or situation.now, "looks_failed": 0},
             event="target.published",
         )
         return Decision(move=move, found=found, attempt_state="found")

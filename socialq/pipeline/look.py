@@ -20,6 +20,7 @@ from socialq.domain.states import NextKind, TargetStatus
 from socialq.pipeline.access import account_access, part_content
 from socialq.pipeline.ports import AccountLost, AccountReady, AccountWaits
 from socialq.pipeline.settle import apply_evidence, follow, hold_what_it_says, situation_of
+from socialq.vault import VaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
     from socialq.domain.settlement import Decision, Rules
     from socialq.domain.targets import PartState, Target
     from socialq.domain.work import Settled, Work
+    from socialq.pipeline.places import Places
     from socialq.pipeline.ports import Credentials, EvidenceStore, Files, FreshTokens, Index, Targets
     from socialq.providers.base import Adapter
     from socialq.providers.http import Http
 
 log = structlog.get_logger(__name__)
+
+_SOON: Final = timedelta(seconds=2)
 
 _BEFORE_THE_MARK: Final = timedelta(hours=1)
 """Sightings this much older than the mark still keep their ids from being adopted."""
@@ -52,6 +56,7 @@ class Looker:
     files: Files
     http: Http
     adapter_for: Callable[[str], Adapter]
+    places: Places
     rules: Rules
 
     def look(self, message: Message) -> str:
@@ -59,6 +64,13 @@ class Looker:
         work = self.targets.load(message.tenant_id, message.target_id)
         if work is None:
             return "unknown_target"
+        with self.places.place(work.account.platform) as taken:
+            if taken:
+                return self._look(work, message)
+        self.index.repair(target=work.target, message_seq=message.seq, not_before=work.read_at + _SOON)
+        return "platform_busy"
+
+    def _look(self, work: Work, message: Message) -> str:
         if apply_evidence(self.targets, self.index, self.evidence, work):
             return "late_evidence"
         part = self._part_to_find(work, message)
@@ -69,10 +81,18 @@ class Looker:
                 follow(self.index, work.target.tenant_id, settled)
             return "nothing_to_find"
         if part is None or part.first_marked_at is None:
-            self.index.repair(target=work.target, message_seq=message.seq, not_before=work.target.lease_until)
+            self._put_right(work, message)
             return "obsolete"
         adapter = self.adapter_for(work.account.platform)
-        result = self._ask(work, part, adapter)
+        try:
+            result = self._ask(work, part, adapter)
+        except (VaultError, LookupError) as error:
+            # Our fault, and no reason to leave the account held for ever: it counts as a look that failed.
+            self.index.alarm(
+                key=f"vault:{work.account.id}", message=str(error), tenant_id=work.target.tenant_id
+            )
+            evidence = Evidence(code="account.unreadable", message="the account's stored token can't be read")
+            result = CannotTell(failure=Transient(evidence=evidence))
         log.info("looked", result=type(result).__name__, part=part.part_no)
         settled = self._settle(work, part, adapter, result)
         if settled is None:
@@ -80,6 +100,13 @@ class Looker:
             return "lost_race"
         follow(self.index, work.target.tenant_id, settled)
         return settled.status
+
+    def _put_right(self, work: Work, message: Message) -> None:
+        """Set the index from the cell. What is in flight, or early by this cell's clock, does not come at once."""
+        target = work.target
+        comes_at_once = target.seq != message.seq and target.lease_until is None
+        not_before = None if comes_at_once else max(target.lease_until or work.read_at, work.read_at) + _SOON
+        self.index.repair(target=target, message_seq=message.seq, not_before=not_before)
 
     @staticmethod
     def _is_due(work: Work, message: Message) -> bool:

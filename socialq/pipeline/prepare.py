@@ -20,6 +20,7 @@ from socialq.domain.retry import delay_seconds
 from socialq.domain.states import CLAIMABLE, NextKind
 from socialq.pipeline.access import account_access, part_content
 from socialq.pipeline.ports import AccountReady
+from socialq.vault import VaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from socialq.domain.settlement import Rules
     from socialq.domain.targets import PartState
     from socialq.domain.work import Work
+    from socialq.pipeline.places import Places
     from socialq.pipeline.ports import Credentials, Files, FreshTokens, Index, Prepares, Targets
     from socialq.providers.base import AccountAccess, Adapter
     from socialq.providers.http import Http
@@ -39,6 +41,7 @@ log = structlog.get_logger(__name__)
 
 _LEASE_SECONDS: Final = 120.0
 _TOO_CLOSE: Final = timedelta(seconds=5)
+_SOON: Final = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,7 @@ class Preparer:
     files: Files
     http: Http
     adapter_for: Callable[[str], Adapter]
+    places: Places
     rules: Rules
 
     def prepare(self, message: Message) -> str:
@@ -63,7 +67,27 @@ class Preparer:
         if not _wanted(work, message):
             self.index.set_prepare(target=work.target, message_seq=message.seq, at=None)
             return "obsolete"
-        checked = self.tokens.ensure(work)
+        with self.places.place(work.account.platform) as taken:
+            if taken:
+                return self._prepare(work, message)
+        self.index.set_prepare(
+            target=work.target, message_seq=message.seq, at=_in_time(work, work.read_at + _SOON)
+        )
+        return "platform_busy"
+
+    def _prepare(self, work: Work, message: Message) -> str:
+        try:
+            checked = self.tokens.ensure(work)
+            access = account_access(
+                work if not isinstance(checked, AccountReady) else replace(work, account=checked.account),
+                self.credentials,
+            )
+        except (VaultError, LookupError) as error:
+            self.index.alarm(
+                key=f"vault:{work.account.id}", message=str(error), tenant_id=work.target.tenant_id
+            )
+            self.index.set_prepare(target=work.target, message_seq=message.seq, at=None)
+            return "credentials_unreadable"
         if not isinstance(checked, AccountReady):
             log.info("not_prepared", detail=checked.detail)
             self.index.set_prepare(target=work.target, message_seq=message.seq, at=None)
@@ -76,7 +100,7 @@ class Preparer:
             self.index.set_prepare(target=work.target, message_seq=message.seq, at=again_at)
             return "taken"
         work = replace(work, account=checked.account)
-        stopped = self._all_parts(work, account_access(work, self.credentials), token)
+        stopped = self._all_parts(work, access, token)
         return self._end(work, message, token, stopped, tries=tries)
 
     def _all_parts(self, work: Work, account: AccountAccess, token: UUID) -> PrepareFailure | str | None:

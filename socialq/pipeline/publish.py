@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from socialq.domain.clock import Clock
     from socialq.domain.hops import Message
     from socialq.domain.settlement import Rules
-    from socialq.domain.targets import Target
     from socialq.domain.work import Work
     from socialq.pipeline.places import Places
     from socialq.pipeline.ports import Buckets, Credentials, EvidenceStore, Files, FreshTokens, Index, Targets
     from socialq.providers.base import Adapter
     from socialq.providers.http import Http
 
-_AFTER_A_LOST_RACE_SECONDS: Final = 2.0
+_SOON: Final = timedelta(seconds=2)
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +79,7 @@ class Publisher:
             if taken:
                 return self._publish(work, message.seq)
         # The platform hangs, as far as this worker can tell: its threads are for others now.
-        not_before = work.read_at + timedelta(seconds=_AFTER_A_LOST_RACE_SECONDS)
+        not_before = work.read_at + _SOON
         self.index.repair(target=work.target, message_seq=message.seq, not_before=not_before)
         return "platform_busy"
 
@@ -95,7 +94,7 @@ class Publisher:
                 return checked
             work = checked
             account = account_access(work, self.credentials)
-        except VaultError as error:
+        except (VaultError, LookupError) as error:
             return self._credentials_unreadable(work, str(error), seq)
         return Run(publisher=self, work=work, adapter=adapter, account=account).run()
 
@@ -120,7 +119,7 @@ class Publisher:
         if settled is not None:
             self.index.finish(settled)
         else:
-            self.repair(work.target, message_seq=seq)
+            self.repair(work, message_seq=seq)
         return refusal.guard
 
     def _network_guards(self, work: Work, seq: int) -> Work | str:
@@ -168,9 +167,15 @@ class Publisher:
             seconds=self.limits.guard_wait_seconds,
         )
 
-    def repair(self, target: Target, *, message_seq: int) -> None:
-        """Set the index from the cell: gone work is done, newer work is pending, work in flight is asked later."""
-        self.index.repair(target=target, message_seq=message_seq, not_before=target.lease_until)
+    def repair(self, work: Work, *, message_seq: int) -> None:
+        """Set the index from the cell: gone work is done, newer work is pending, work in flight is asked later.
+
+        Never at once: a lease that is over is the sweep's to settle, and until it has, asking is no use.
+        """
+        not_before = None
+        if work.target.lease_until is not None:
+            not_before = max(work.target.lease_until, work.read_at) + _SOON
+        self.index.repair(target=work.target, message_seq=message_seq, not_before=not_before)
 
     def refused_claim(self, work: Work, adapter: Adapter) -> str:
         """Find out why a claim was refused, from fresh rows, and act on that."""
@@ -180,7 +185,7 @@ class Publisher:
         why = self._guarded(fresh, adapter, work.target.seq)
         if why is None:
             # The claim saw what this look does not see: let it come again, but not at once.
-            not_before = fresh.read_at + timedelta(seconds=_AFTER_A_LOST_RACE_SECONDS)
+            not_before = fresh.read_at + _SOON
             self.index.repair(target=fresh.target, message_seq=work.target.seq, not_before=not_before)
             return "lost_race"
         return why

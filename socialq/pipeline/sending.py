@@ -66,7 +66,7 @@ class Run:
 
     def _nothing_left(self) -> str:
         log.error("nothing_left_to_send", target=str(self.work.target.id))
-        self.publisher.repair(self.work.target, message_seq=self.work.target.seq)
+        self.publisher.repair(self.work, message_seq=self.work.target.seq)
         return "nothing_left"
 
     def _claim_and_send(self, part: Part) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from socialq.domain.hops import QueueUnreachableError
+from socialq.domain.hops import CellUnreachableError, QueueUnreachableError
 from socialq.domain.outcomes import Evidence
 from socialq.domain.settlement import Decision, Situation, after_lease_end, expired
 from socialq.pipeline.dispatch import message_of
@@ -21,6 +21,7 @@ from socialq.pipeline.settle import apply_evidence, follow
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
+    from uuid import UUID
 
     from socialq.domain.hops import IndexRow
     from socialq.domain.settlement import Rules
@@ -184,7 +185,21 @@ class EvidenceSweep:
         waiting = {(one.tenant_id, one.target_id) for one in self.evidence.of_cell(cell, limit=_BATCH)}
         done = 0
         for tenant_id, target_id in sorted(waiting):
-            work = self.targets.load(tenant_id, target_id)
-            if work is not None and apply_evidence(self.targets, self.index, self.evidence, work):
-                done += 1
+            done += self._record(tenant_id, target_id)
         return done
+
+    def _record(self, tenant_id: UUID, target_id: UUID) -> bool:
+        try:
+            work = self.targets.load(tenant_id, target_id)
+            if work is None:
+                self.evidence.mark_applied(self.evidence.of_target(target_id))
+                return False
+            return apply_evidence(self.targets, self.index, self.evidence, work)
+        except CellUnreachableError:
+            raise
+        except Exception as error:
+            # One acceptance that can't be recorded keeps no other from being recorded.
+            log.exception("evidence_not_recorded", target=str(target_id))
+            message = f"a late acceptance of target {target_id} can't be recorded: {type(error).__name__}"
+            self.index.alarm(key=f"evidence:{target_id}", message=message, tenant_id=tenant_id)
+            return False

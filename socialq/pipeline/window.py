@@ -28,6 +28,9 @@ class Watch(Protocol):
     def wait(self, seconds: float) -> None:
         """Return when notified, or after `seconds`."""
 
+    def touch(self) -> None:
+        """Show the database that the holder is alive, however busy its scans are."""
+
 
 class Door(Protocol):
     """Lets one tick in at a time, and one more wait for its turn."""
@@ -66,6 +69,7 @@ class Window:
             next_in = self.scan()
             now = self.clock.monotonic()
             if now - beaten_at >= 1.0:
+                watch.touch()
                 self.beat()
                 beaten_at = now
             left = ends_at - now

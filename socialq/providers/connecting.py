@@ -90,7 +90,9 @@ def _causes(error: BaseException | None) -> list[BaseException]:
         cause = todo.pop()
         if cause is not None and cause not in found:
             found.append(cause)
-            todo += [cause.__cause__, cause.__context__, getattr(cause, "reason", None)]
+            todo += [cause.__cause__, cause.__context__]
+            reason = getattr(cause, "reason", None)
+            todo += [reason] if isinstance(reason, BaseException) else []
             todo += [argument for argument in cause.args if isinstance(argument, BaseException)]
     return found
 

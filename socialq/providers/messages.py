@@ -29,7 +29,7 @@ _SECRETS: Final = (
     ),
     re.compile(r"()\b(?=[A-Za-z0-9_.-]*[0-9])(?=[A-Za-z0-9_.-]*[A-Za-z])[A-Za-z0-9_.-]{36,}"),
 )
-_NOT_SHOWN: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+_NOT_SHOWN: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,7 +150,7 @@ class Settings(BaseSettings):
     """Targets enqueued and unanswered at most; the dispatcher pauses there."""
     max_enqueued_per_tenant: Count = 1000
     """Of those, at most this many of one tenant."""
-    max_slow_per_platform: Count = 24
+    max_slow_per_platform: Count = 256
     """Once this many messages of one platform have been out for over a second, no more are sent until some
     return: a platform that hangs takes only its share of the workers. Less than the publishing threads in all."""
     relay_batch: Count = 500

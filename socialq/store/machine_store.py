@@ -18,6 +18,7 @@ from socialq.domain.work import Settled
 from socialq.store.cell import outbox_events, post_targets, settlements
 from socialq.store.central import alarms, dispatch_index
 from socialq.store.index_store import DISPATCH_CHANNEL
+from socialq.store.patience import with_patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     Decide = Callable[[Target, Sequence[PartState], datetime], Decision]
 
 _NIL: Final = UUID(int=0)
+
+_LET_GO_AT_ONCE: Final = 5000
+_UPSERT_PATIENCE_SECONDS: Final = 5.0
 
 _SCAN_FACTOR: Final = 5
 """Up to this many times the batch the pick takes rows in the order of their times; beyond, tenant by tenant."""
@@ -211,9 +215,13 @@ class CentralIndex:
     def upsert(self, cell: str, rows: Sequence[IndexRow]) -> int:
         """Mirror rows where their seq is newer. Raises `RowsRefusedError`; then nothing was written."""
         values = [_index_values(cell, row) for row in rows]
-        try:
+
+        def step() -> int:
             with self._central.transaction(actor="relay") as session:
                 return dispatch_index.upsert(session, values)
+
+        try:
+            return with_patience(step, seconds=_UPSERT_PATIENCE_SECONDS)
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             raise RowsRefusedError(str(error)) from error
 
@@ -276,6 +284,11 @@ class CentralIndex:
         """Read seq and status by target."""
         with self._central.transaction(actor="sweep") as session:
             return dispatch_index.seqs_of(session, list(target_ids))
+
+    def let_go(self) -> int:
+        """Let rows go that are kept by a hold that is no more; returns how many."""
+        with self._central.transaction(actor="audit") as session:
+            return dispatch_index.let_go(session, limit=_LET_GO_AT_ONCE)
 
     def forget_cell(self, cell: str) -> int:
         """Delete a cell's rows before a rebuild."""

@@ -38,6 +38,9 @@ def with_patience(step: Callable[[], Result], *, seconds: float) -> Result:
     while True:
         try:
             return step()
+        except psycopg.errors.ProgramLimitExceeded:
+            # An OperationalError by its class, and yet the same every time.
+            raise
         except PASSING:
             if time.monotonic() + wait_seconds > give_up_at:
                 raise

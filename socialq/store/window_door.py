@@ -8,13 +8,13 @@ successor asks for the lock again whenever it is told that the window is free, a
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
+
+import psycopg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    import psycopg
 
     from socialq.store.sessions import Database
 
@@ -38,6 +38,10 @@ class HeldWindow:
                 True for _ in self._connection.notifies(timeout=min(left, _ASK_AGAIN_SECONDS), stop_after=1)
             ):
                 break
+        self._connection.execute("SELECT 1")
+
+    def touch(self) -> None:
+        """Run a statement: a session that runs none is taken for hung and thrown out."""
         self._connection.execute("SELECT 1")
 
 
@@ -64,7 +68,8 @@ class AdvisoryDoor:
             try:
                 yield HeldWindow(connection, stopping)
             finally:
-                if not connection.closed:
+                # A connection that is gone has given its locks back already.
+                with suppress(psycopg.Error):
                     self._leave(connection)
         finally:
             connection.close()

@@ -6,9 +6,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_shutdown, worker_shutting_down
+from celery.signals import setup_logging, worker_init, worker_shutdown, worker_shutting_down
 
-from socialq.logs import configure_logging
+from socialq.logs import configure_logging, register_secret
 from socialq.wiring import Wiring
 from socialq.worker.canary import Canary
 from socialq.worker.events import CalmEvents
@@ -31,9 +31,12 @@ def make_app(settings: Settings) -> Celery:
         broker_url=settings.redis_url.get_secret_value(),
         worker_soft_shutdown_timeout=settings.drain_seconds,
     )
+    for secret in settings.secret_values():
+        register_secret(secret)
     setup_logging.connect(lambda **_: configure_logging(settings.log_level, settings.log_format), weak=False)
     worker_shutting_down.connect(_stop, weak=False)
     wiring = Wiring(settings, batching=True)
+    worker_init.connect(lambda **_: wiring.warm_up(), weak=False)
     worker_shutdown.connect(lambda **_: wiring.index.flush(), weak=False)
     tasks.register(app, wiring)
     Canary(app=app, wiring=wiring, stopping=stopping).install()

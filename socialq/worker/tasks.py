@@ -125,6 +125,7 @@ def _register_sweeps(app: Celery, wiring: Wiring) -> None:
 
     @app.task(name="socialq.audit")
     def audit() -> None:
+        wiring.central_index.let_go()
         for cell in wiring.stores.cell_names():
             with structlog.contextvars.bound_contextvars(cell=cell), _cell_may_be_away(cell):
                 wiring.cell_sweep(cell).audit()

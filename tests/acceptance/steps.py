@@ -68,7 +68,7 @@ def scene(stack: Stack) -> Iterator[Stack]:
 
 
 def call_off(stack: Stack) -> None:
-    """Withdraw what a scene has left undone."""
+    """Withdraw what a scene has left undone, and let requests that hang give up: they occupy workers."""
     for line in stack.targets():
         if line.status not in RESTING:
             with suppress(InputRefused):
@@ -79,6 +79,9 @@ def call_off(stack: Stack) -> None:
                     reason="the scene is over",
                     actor=ACTOR,
                 )
+    give_up_at = time.monotonic() + 30
+    while stack.counts()["publishing"] and time.monotonic() < give_up_at:
+        time.sleep(0.1)
 
 
 def make_whole(stack: Stack) -> None:

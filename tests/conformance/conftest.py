@@ -20,10 +20,11 @@ from socialq.domain.outcomes import Prepared, PublishOutcome
 from socialq.providers.base import AccountAccess, Adapter, Connection, MediaItem, Part
 from socialq.providers.http import Answer, Http, NetworkFailure, read_lost
 from socialq.providers.registry import ADAPTERS, adapter_for
-from tests.fixtures_sandbox import RunningSandbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.fixtures_sandbox import RunningSandbox
 
 
 DEADLINE_SECONDS = 1.0

@@ -208,6 +208,8 @@ CREATE TABLE cell.post_targets (
 );
 -- One target per account in flight: the guarantee. The dispatcher's predicate only saves work.
 CREATE UNIQUE INDEX post_targets_account_held ON cell.post_targets (account_id) WHERE holds_account;
+CREATE INDEX post_targets_may_be_live ON cell.post_targets (tenant_id)
+    WHERE status IN ('publishing', 'unknown_outcome');
 CREATE INDEX post_targets_lease ON cell.post_targets (lease_until) WHERE status = 'publishing';
 CREATE INDEX post_targets_expiring ON cell.post_targets (publish_by)
     WHERE status IN ('scheduled', 'retry_scheduled');

@@ -69,6 +69,8 @@ CREATE INDEX dispatch_index_resend ON central.publish_dispatch_index (lane, rese
     WHERE status = 'enqueued';
 CREATE INDEX dispatch_index_tenant_ready ON central.publish_dispatch_index (lane, tenant_id, ready_at)
     WHERE status = 'pending';
+CREATE INDEX dispatch_index_held ON central.publish_dispatch_index (ready_at)
+    WHERE status = 'pending' AND ready_at > due_at;
 CREATE INDEX dispatch_index_pending_account ON central.publish_dispatch_index (account_id, ready_at)
     WHERE status = 'pending';
 -- What pruning looks for; appended to in the order of time, so it costs a finish next to nothing.

@@ -7,6 +7,7 @@ raw text, since ids contain them too. The two sentences that matter are looked f
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
@@ -106,16 +107,21 @@ def json_object(answer: Answer) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
+# What a server says is kept, shown and put into paths: nothing else gets in.
+_ID: Final = re.compile(r"[\x21-\x7e]{1,255}")
+_LINK: Final = re.compile(r"https?://[\x21-\x7e\u00a1-\ud7ff\ue000-\ufffd]{1,2040}")
+
+
 def text_id(value: object) -> str | None:
     """Return a remote id as text; None where it is none. Ids are strings, of digits or not."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) and value else None
+        value = str(value)
+    return value if isinstance(value, str) and _ID.fullmatch(value) else None
 
 
 def web_address(value: object) -> str | None:
     """Return a link that may be shown; None for anything that is not http or https."""
-    return value if isinstance(value, str) and value.startswith(("https://", "http://")) else None
+    return value if isinstance(value, str) and _LINK.fullmatch(value) else None
 
 
 def _accepted(answer: Answer) -> Accepted | None:
@@ -186,7 +192,7 @@ def _message(answer: Answer) -> str:
 
 def _request_id(answer: Answer) -> str | None:
     request_id = answer.headers.get("x-request-id")
-    return request_id[:100] if request_id else None
+    return request_id[:100] if request_id and request_id.isprintable() and request_id.isascii() else None
 
 
 def _host(location: str) -> str:

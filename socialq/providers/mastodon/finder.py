@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from socialq.domain.fingerprint import same_text
 from socialq.domain.outcomes import Absent, CannotTell, Evidence, Found, LookResult, PrepareFailure, Transient
@@ -79,7 +80,9 @@ class Look:
         window: list[_Seen] = []
         older_than: str | None = None
         for _ in range(_MOST_PAGES):
-            answer = self._get(f"accounts/{self._account.remote_user_id}/statuses", _paging(older_than))
+            answer = self._get(
+                f"accounts/{quote(self._account.remote_user_id, safe='')}/statuses", _paging(older_than)
+            )
             if isinstance(answer, CannotTell):
                 return answer
             page = _page(answer)

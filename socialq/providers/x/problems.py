@@ -114,4 +114,4 @@ def _message(answer: Answer) -> str:
 
 def _request_id(answer: Answer) -> str | None:
     given = (answer.headers.get(name) for name in _REQUEST_ID_HEADERS)
-    return next((value[:100] for value in given if value), None)
+    return next((value[:100] for value in given if value and value.isascii() and value.isprintable()), None)

@@ -28,7 +28,9 @@ SELECT {_TARGET_COLUMNS}, clock_timestamp() AS read_at,
        s.status AS s_status, s.suspended_at, s.stopped_at, s.stop_reason, s.monthly_limit,
        CASE WHEN s.monthly_limit IS NOT NULL THEN (
            SELECT count(*) FROM cell.publications u
-           WHERE u.tenant_id = t.tenant_id AND u.published_at >= date_trunc('month', now(), 'UTC'))
+           WHERE u.tenant_id = t.tenant_id AND u.published_at >= date_trunc('month', now(), 'UTC')) + (
+           SELECT count(*) FROM cell.post_targets f
+           WHERE f.tenant_id = t.tenant_id AND f.status IN ('publishing', 'unknown_outcome') AND f.id <> t.id)
        END AS published_this_month,
        (SELECT json_agg(json_build_object(
                    'part_no', tp.part_no, 'prepared', tp.prepared, 'marked_at', tp.marked_at,

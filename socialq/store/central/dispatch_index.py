@@ -188,6 +188,10 @@ WITH settled AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(rows)s) AS r (
         target_id uuid, lane text, account_id uuid, new_seq bigint, kind text, due_at timestamptz,
         frees_account boolean)
+), in_order AS MATERIALIZED (
+    -- The relay's order: two of them never wait for each other in a circle.
+    SELECT i.target_id, i.lane FROM central.publish_dispatch_index i JOIN settled s USING (target_id, lane)
+    ORDER BY i.target_id, i.lane FOR UPDATE OF i
 ), finished AS (
     UPDATE central.publish_dispatch_index i
     SET seq = s.new_seq, kind = COALESCE(s.kind, i.kind),
@@ -195,7 +199,7 @@ WITH settled AS MATERIALIZED (
         due_at = COALESCE(s.due_at, i.due_at),
         ready_at = GREATEST(COALESCE(s.due_at, i.due_at), {_HELD_UNTIL.format(row="i")}),
         waits_for_account = false, sends = 0, enqueued_at = NULL, resend_at = NULL, updated_at = now()
-    FROM settled s
+    FROM settled s JOIN in_order o USING (target_id, lane)
     WHERE i.target_id = s.target_id AND i.lane = s.lane AND i.seq < s.new_seq
 ), freed AS (
     UPDATE central.publish_dispatch_index i
@@ -228,15 +232,38 @@ SELECT target_id, seq, status FROM central.publish_dispatch_index
 WHERE target_id = ANY (%(target_ids)s) AND lane = 'main'
 """
 
+# Only rows that the hold or its end moves are touched. One that waits for its account goes on waiting for it.
+_HELD_READY_AT: Final = f"""
+GREATEST(CASE WHEN i.waits_for_account THEN i.ready_at ELSE i.due_at END, {_HELD_UNTIL.format(row="i")})
+"""
+
 _REAPPLY_HOLDS = f"""
-UPDATE central.publish_dispatch_index i
-SET ready_at = GREATEST(i.due_at, {_HELD_UNTIL.format(row="i")}), updated_at = now()
-WHERE i.target_id IN (
-    SELECT target_id FROM central.publish_dispatch_index
-    WHERE status = 'pending' AND {{column}} = %(key)s AND target_id > %(after)s
-    ORDER BY target_id LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED)
-  AND i.status = 'pending'
+WITH moved AS MATERIALIZED (
+    SELECT i.target_id, i.lane, {_HELD_READY_AT} AS held_ready_at
+    FROM central.publish_dispatch_index i
+    WHERE i.status = 'pending' AND i.{{column}} = %(key)s AND i.target_id > %(after)s
+      AND (i.due_at < %(until)s OR i.ready_at > i.due_at)
+      AND i.ready_at IS DISTINCT FROM {_HELD_READY_AT}
+    ORDER BY i.target_id LIMIT %(limit)s
+    FOR UPDATE OF i SKIP LOCKED
+)
+UPDATE central.publish_dispatch_index i SET ready_at = m.held_ready_at, updated_at = now()
+FROM moved m WHERE i.target_id = m.target_id AND i.lane = m.lane AND i.status = 'pending'
+RETURNING i.target_id
+"""
+
+# A row that was written while a hold was being lifted keeps the hold's end: nothing else would let it go.
+_LET_GO = f"""
+WITH kept AS MATERIALIZED (
+    SELECT i.target_id, i.lane, {_HELD_READY_AT} AS held_ready_at
+    FROM central.publish_dispatch_index i
+    WHERE i.status = 'pending' AND i.ready_at > i.due_at AND i.ready_at > now() + interval '5 minutes'
+      AND NOT i.waits_for_account AND i.ready_at > {_HELD_READY_AT}
+    LIMIT %(limit)s
+    FOR UPDATE OF i SKIP LOCKED
+)
+UPDATE central.publish_dispatch_index i SET ready_at = k.held_ready_at, updated_at = now()
+FROM kept k WHERE i.target_id = k.target_id AND i.lane = k.lane AND i.status = 'pending'
 RETURNING i.target_id
 """
 
@@ -369,15 +396,23 @@ def seqs_of(session: Session, target_ids: Sequence[UUID]) -> dict[UUID, tuple[in
     }
 
 
-def reapply_holds(session: Session, *, column: str, key: str, after: UUID, limit: int) -> list[UUID]:
-    """Compute `ready_at` anew for a batch of pending rows of one scope; returns their ids in order.
+def reapply_holds(
+    session: Session, *, column: str, key: str, until: datetime, after: UUID, limit: int
+) -> list[UUID]:
+    """Compute `ready_at` anew for a batch of pending rows of one scope that it moves; returns their ids in order.
 
     `column` is one of this module's scopes' columns: account_id, provider_app_id, platform, cell, tenant_id.
+    Rows that are due after `until` are not moved by a hold that ends then.
     """
     if column not in {"account_id", "provider_app_id", "platform", "cell", "tenant_id"}:
         raise ValueError(f"no scope has a column {column!r}")
-    rows = session.all(_REAPPLY_HOLDS.format(column=column), {"key": key, "after": after, "limit": limit})
-    return sorted(row["target_id"] for row in rows)
+    parameters = {"key": key, "until": until, "after": after, "limit": limit}
+    return sorted(row["target_id"] for row in session.all(_REAPPLY_HOLDS.format(column=column), parameters))
+
+
+def let_go(session: Session, *, limit: int) -> int:
+    """Let rows go that are kept by a hold that is no more; returns how many."""
+    return len(session.all(_LET_GO, {"limit": limit}))
 
 
 def forget_cell(session: Session, cell: str) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
 from uuid import UUID
 
 from socialq.store.central import alarms, dispatch_index
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from socialq.store.sessions import Database, Session
 
 Scope = Literal["account", "app", "platform", "cell", "tenant"]
@@ -23,6 +22,7 @@ _COLUMN_OF_SCOPE: Final = {
 }
 _NIL: Final = UUID(int=0)
 _BATCH: Final = 5000
+_BEFORE_EVERYTHING: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 # A later end wins, with its reason: two answers that race never shorten a hold, and a person's hold is never
 # mistaken for a machine's, which the machine would lift. A person lifts any by `lift`.
@@ -34,6 +34,10 @@ SET until = GREATEST(h.until, excluded.until), set_at = now(),
     reason = CASE WHEN excluded.until >= h.until THEN excluded.reason ELSE h.reason END,
     set_by = CASE WHEN excluded.until >= h.until THEN excluded.set_by ELSE h.set_by END
 RETURNING until, reason
+"""
+
+_CURRENT = """
+SELECT until FROM central.holds WHERE scope = %(scope)s AND key = %(key)s AND until > now() FOR UPDATE
 """
 
 _LIFT = """
@@ -57,9 +61,11 @@ def set_hold(database: Database, *, scope: Scope, key: str, until: datetime, rea
         held = session.one(
             _SET, {"scope": scope, "key": key, "until": until, "reason": reason, "set_by": set_by}
         )
+    longer = held is not None and held["until"] > until
     if held is not None:
         until, reason = held["until"], held["reason"]
-    _reapply(database, scope=scope, key=key)
+    if not longer:
+        _reapply(database, scope=scope, key=key, until=until)
     statement = _OUTLASTED.format(column=_COLUMN_OF_SCOPE[scope])
     outlasted = int(database.autocommit(statement, {"key": key, "until": until})[0]["rows"])
     if outlasted:
@@ -76,7 +82,7 @@ def lift(database: Database, *, scope: Scope, key: str, actor: str, reason: str 
     with database.transaction(actor=actor) as session:
         lifted = session.run(_LIFT, {"scope": scope, "key": key, "reason": reason}) == 1
     if lifted:
-        _reapply(database, scope=scope, key=key)
+        _reapply(database, scope=scope, key=key, until=_BEFORE_EVERYTHING)
         alarms.clear(database, key=f"hold:{scope}:{key}")
         database.notify(dispatch_index.CHANNEL)
     return lifted
@@ -89,12 +95,12 @@ def current(session: Session) -> list[dict[str, object]]:
     )
 
 
-def _reapply(database: Database, *, scope: Scope, key: str) -> None:
+def _reapply(database: Database, *, scope: Scope, key: str, until: datetime) -> None:
     after = _NIL
     while True:
         with database.transaction() as session:
             done = dispatch_index.reapply_holds(
-                session, column=_COLUMN_OF_SCOPE[scope], key=key, after=after, limit=_BATCH
+                session, column=_COLUMN_OF_SCOPE[scope], key=key, until=until, after=after, limit=_BATCH
             )
         if len(done) < _BATCH:
             return

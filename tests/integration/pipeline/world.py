@@ -122,7 +122,7 @@ class World:
             "credentials": NoSecrets(),
             "tokens": NeverEnding(),
             "buckets": self.buckets,
-            "places": Places(for_each_platform=64),
+            "places": Places(threads=64, for_each_platform=64),
             "evidence": PostgresEvidence(self.stores),
             "files": NoFiles(),
             "http": self.platform,

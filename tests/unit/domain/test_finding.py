@@ -55,7 +55,8 @@ NOT_ALLOWED = CannotTell(failure=AuthLost(evidence=SAID))
 LOOKS: list[tuple[Any, dict[str, Any], tuple[TargetStatus, str | None, NextKind | None]]] = [
     (FOUND, {}, (S.PUBLISHED, "found", None)),
     (FOUND, WITHDRAWN, (S.PUBLISHED, "found", None)),
-    (FOUND, {"unknown_count": 2}, (S.PUBLISHED, "found", None)),
+    # The first request may still come true beside the second: it is looked for once more.
+    (FOUND, {"unknown_count": 2}, (S.PUBLISHED, "found", LOOK)),
     (FOUND, {"publish_by": NOW}, (S.PUBLISHED, "found", None)),
     (FOUND, {"parts_after": 1}, (S.RETRY_SCHEDULED, "found", PUBLISH)),
     (FOUND, {"parts_after": 1, **WITHDRAWN}, (S.FAILED, "cancelled_midway", None)),

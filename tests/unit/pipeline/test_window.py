@@ -27,6 +27,7 @@ class Door:
         self.woken_after = woken_after
         self.waits: list[float] = []
         self.patience: list[float] = []
+        self.touched_at: list[float] = []
         self.left = 0
 
     @contextmanager
@@ -36,6 +37,9 @@ class Door:
             yield self if self.open else None
         finally:
             self.left += 1
+
+    def touch(self) -> None:
+        self.touched_at.append(self.clock.monotonic())
 
     def wait(self, seconds: float) -> None:
         self.waits.append(seconds)
@@ -121,6 +125,19 @@ def test_a_scan_that_never_rests_still_ends(clock: ManualClock):
 
     assert window(clock, door, scan, window_seconds=10.0).run(stopping=never) == "ended"
     assert door.waits == []
+
+
+def test_however_busy_its_scans_are_it_shows_that_it_is_alive(clock: ManualClock):
+    """A session without a statement for fifteen seconds is taken for hung: a backlog must not look like that."""
+    door = Door(clock)
+
+    def scan() -> float | None:
+        clock.advance(0.5)
+        return 0.0
+
+    window(clock, door, scan, window_seconds=60.0).run(stopping=never)
+    gaps = [later - earlier for earlier, later in zip(door.touched_at, door.touched_at[1:], strict=False)]
+    assert max(gaps) <= 2.0
 
 
 def test_where_a_holder_and_a_successor_are_there_it_leaves(clock: ManualClock):
