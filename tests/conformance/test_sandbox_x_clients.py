@@ -48,7 +48,7 @@ def _plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def account(sandbox: RunningSandbox) -> dict[str, Any]:
-    return sandbox.create_account("xenia", "x", display_name="Xenia X.", expires_in=7200)
+    return sandbox.create_account("xenia_x", "x", display_name="Xenia X.", expires_in=7200)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_the_client_knows_whom_it_acts_for(client: Client) -> None:
     """users/me names the account."""
     create(client, "one")
     me = client.users.get_me(user_fields=["created_at", "public_metrics"]).data
-    assert (me.username, me.name, me.public_metrics.post_count) == ("xenia", "Xenia X.", 1)
+    assert (me.username, me.name, me.public_metrics.post_count) == ("xenia_x", "Xenia X.", 1)
 
 
 def test_a_post_is_created_read_and_deleted(sandbox: RunningSandbox, client: Client) -> None:

@@ -126,6 +126,10 @@ def test_a_target_is_cancelled_and_marked_published_by_a_person(
     assert shown["history"][-1]["detail"] == "wrong day"
 
     link = f"{sandbox.url}/mastodon/@bob/117707294781997056"
+    never = brand("target", "mark-published", second["id"], link)
+    assert never.code == 1
+    assert "never sent" in never.err
+    brand("target", "cancel", second["id"], "--reason", "went out by hand")
     marked = brand("target", "mark-published", second["id"], link, "--json").json
     assert marked["status"] == "published"
 

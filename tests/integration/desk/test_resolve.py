@@ -238,7 +238,28 @@ def test_dismissing_what_may_be_live_says_so(agency, make, withdraw):
 # -- mark published ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", sorted(set(TargetStatus) - {"published", "publishing"}), ids=str)
+NEVER_SENT = {"draft", "invalid", "ready", "scheduled"}
+
+
+@pytest.mark.parametrize("status", sorted(NEVER_SENT))
+def test_what_was_never_sent_is_not_marked_published(agency, make, mark, status):
+    """It would lose a post that never went out; with an attempt behind it, it may be live after all."""
+    target_id = make(status)
+    with pytest.raises(InputRefused, match="was never sent"):
+        mark(target_id)
+    assert agency.target(target_id)["status"] == status
+    assert agency.rows("SELECT FROM cell.sightings") == []
+
+
+def test_a_scheduled_target_that_was_tried_before_can_be_marked_published(agency, make, mark):
+    """A person retried it, and then finds the first try live."""
+    target_id = make("scheduled", attempt_count=1)
+    assert mark(target_id).status == "published"
+
+
+@pytest.mark.parametrize(
+    "status", sorted(set(TargetStatus) - {"published", "publishing"} - NEVER_SENT), ids=str
+)
 def test_any_unpublished_target_can_be_marked_published(agency, make, mark, status):
     """Part, sighting, publication and target change together; the account is free."""
     target_id = make(status.value)

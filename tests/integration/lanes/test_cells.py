@@ -15,11 +15,14 @@ from socialq.desk import cells, clients, tenants
 from socialq.desk import holds as desk_holds
 from socialq.domain.errors import InputRefused
 from socialq.domain.hops import CellUnreachableError
+from socialq.domain.ids import new_token
 from socialq.local import LocalServers
+from socialq.providers.base import Refreshed
 from socialq.providers.x import X
 from socialq.store.target_store import PostgresTargets
+from socialq.upkeep.stored_tokens import StoredTokens
 from tests.integration.lanes.world import Agency, Lanes
-from tests.integration.pipeline.racing import race
+from tests.integration.pipeline.racing import Background, race
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -372,3 +375,27 @@ def test_a_cell_address_is_kept_encrypted_and_never_shown(lanes: Lanes, north: s
             actor="test",
         )
     assert "hidden-word" not in str(refused.value)
+
+
+def test_a_new_pair_of_tokens_waits_for_a_cell_that_is_away_for_a_moment(
+    lanes: Lanes, away: str, server: LocalServers
+):
+    """X has ended the old pair: losing the new one would end the account, so storing it is tried for a while."""
+    northern = lanes.new_agency(cell=away)
+    account = lanes.account(agency=northern)
+    target = lanes.post(account)
+    work = lanes.wiring.targets.load(northern.tenant.id, target)
+    assert work is not None
+    tokens = StoredTokens(stores=lanes.wiring.stores, vault=lanes.wiring.vault)
+    lease = new_token()
+    assert tokens.take_lease(northern.tenant.id, work.account, lease=lease, lease_seconds=60.0)
+    pair = Refreshed(access_token="while-away", refresh_token="while-away-refresh", expires_at=None)
+    server.postgres.stop()
+    try:
+        storing = Background(
+            lambda: tokens.store_pair(northern.tenant.id, work.account, lease=lease, pair=pair)
+        )
+    finally:
+        server.restart_postgres()
+    assert storing.join(30) is not None
+    assert (account.opened(), account.opened("refresh_token")) == ("while-away", "while-away-refresh")

@@ -109,8 +109,9 @@ def test_a_hold_of_an_application_is_set_listed_and_lifted(agency: Any):
 
 
 def test_a_hold_of_nothing_is_refused(agency: Any):
-    """A name where an id is needed holds nothing, and says so."""
-    said = agency("hold", "set", "tenant", "acme", "--until", TOMORROW, "--reason", "r")
-    assert said.code != 0
-    assert "is not an id" in said.err
+    """A name that is nobody's, or one where an id is needed, holds nothing, and says so."""
+    for scope, key, problem in (("tenant", "nobody", "no such tenant"), ("account", "acme", "is not an id")):
+        said = agency("hold", "set", scope, key, "--until", TOMORROW, "--reason", "r")
+        assert said.code != 0
+        assert problem in said.err
     assert agency("hold", "list", "--json").json == []

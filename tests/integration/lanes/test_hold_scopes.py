@@ -98,7 +98,9 @@ def test_twenty_thousand_held_rows_at_the_head_cost_the_pick_few_buffers(
     target = lanes.post(account)
     lanes.relay()
     owner.execute("VACUUM ANALYZE central.publish_dispatch_index")
-    assert hold(lanes, "tenant", str(crowd)) == 0
+    until = datetime.now(UTC) + timedelta(hours=1)
+    central = lanes.wiring.stores.central
+    assert holds.set_hold(central, scope="tenant", key=str(crowd), until=until, reason="t", set_by="t") == 0
     owner.execute("VACUUM ANALYZE central.publish_dispatch_index")
     sql, params = dispatch_index.pick(
         lane="main",
@@ -109,7 +111,7 @@ def test_twenty_thousand_held_rows_at_the_head_cost_the_pick_few_buffers(
         slow_cap=24,
         resend_seconds=15.0,
     )
-    with lanes.wiring.stores.central.transaction() as session:
+    with central.transaction() as session:
         plan = session.one(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
     assert plan is not None
     shown = plan["QUERY PLAN"]
@@ -197,7 +199,7 @@ def test_work_that_is_mirrored_while_a_hold_is_set_does_not_slip_through(
     ("scope", "key", "said"),
     [
         ("account", "mastodon:ann", "is not an id"),
-        ("tenant", "acme", "is not an id"),
+        ("tenant", "nobody", "no such tenant"),
         ("app", "", "is not an id"),
         ("platform", "myspace", "no such platform"),
         ("cell", "moon", "no such cell"),
