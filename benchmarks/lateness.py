@@ -80,6 +80,8 @@ def _reference(stack: LocalStack, stub: str, *, count: int, rate: float) -> list
         [sys.executable, "-m", "celery", "-A", "benchmarks.reference", "worker", "-P", "threads", "-c", "32",
          "-Q", "bare", "--without-mingle", "--without-gossip", "-l", "warning"],
         env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         app = reference.make_app(broker, stub)

@@ -172,7 +172,7 @@ def test_a_person_connects_the_client(sandbox: RunningSandbox, account: dict[str
     )
     address = urlsplit(client.get_authorization_url(state="s"))
     form = {name: values[0] for name, values in parse_qs(address.query).items()}
-    form |= {"account": "xenia", "decision": "authorize"}
+    form |= {"account": "xenia_x", "decision": "authorize"}
     page = address._replace(query="").geturl()
     back = requests.post(page, data=form, allow_redirects=False, timeout=SECONDS).headers["Location"]
     assert client.fetch_token(back)["expires_in"] == 7200
