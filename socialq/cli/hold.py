@@ -37,10 +37,13 @@ def set_hold(*, scope: Scope, key: str, until: str, reason: str, as_json: bool) 
         outlasted = holds.hold(
             wiring.stores, scope=scope, key=key, until=end, reason=reason, now=now, actor=actor()
         )
+        out = holds.out_already(wiring.stores, scope=scope, key=key)
     if as_json:
-        print_json({"scope": scope, "key": key, "until": end, "outlasted": outlasted})
+        print_json({"scope": scope, "key": key, "until": end, "outlasted": outlasted, "out_already": out})
         return
     click.echo(f"Nothing is sent on {scope} {key} until {minute(end)} UTC.")
+    if out:
+        click.echo(f"{out} are with the workers already, and may still go out.")
     if outlasted:
         click.echo(f"{outlasted} posts will expire meanwhile: their publish-by times come before that.")
 

@@ -83,6 +83,8 @@ def cancel(*, target_id: UUID, tenant: str | None, reason: str, as_json: bool) -
     """Withdraw a target. One that is in flight is withdrawn if it turns out not to have gone out."""
     from socialq.desk import resolve
 
+    if not reason.strip():
+        raise click.UsageError("--reason: there is no reason; say why, for whoever looks at it later")
     with opened() as wiring:
         owner = owner_of(wiring.stores, tenant=tenant, given_id=target_id, what="target")
         result = resolve.cancel(

@@ -37,6 +37,11 @@ def hold(
     )
 
 
+def out_already(stores: Stores, *, scope: Scope, key: str) -> int:
+    """Count posts of a scope whose messages are with the workers: they may still go out."""
+    return holds.out_already(stores.central, scope=scope, key=_known_key(stores, scope, key))
+
+
 def lift(stores: Stores, *, scope: Scope, key: str, actor: str) -> None:
     """End a hold early: its posts go out at their own times, and those that are due go now."""
     if not holds.lift(stores.central, scope=scope, key=_liftable(stores, scope, key), actor=actor):

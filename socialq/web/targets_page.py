@@ -35,6 +35,8 @@ _REFUSED: Final = (
     " open it there, as http://127.0.0.1, or through an SSH tunnel."
 )
 
+_NO_TENANT: Final = "There is no agency of that name: open the page without a name, and choose one."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostGroup:
@@ -58,10 +60,13 @@ def build(wiring: Wiring) -> Blueprint:
             return render_template("message.html", title="Not from here", message=_REFUSED), 403
         with wiring.stores.central.transaction() as session:
             tenants = views.list_tenants(session)
-        tenant = next((line for line in tenants if line.name == request.args.get("tenant")), None)
-        tenant = tenant or (tenants[0] if tenants else None)
-        if tenant is None:
+        asked = request.args.get("tenant")
+        if asked is None and not tenants:
             return render_template("targets.html", tenants=[], tenant=None)
+        tenant = tenants[0] if asked is None else next((one for one in tenants if one.name == asked), None)
+        if tenant is None:
+            # Another agency's posts under the name that was asked for would be worse than nothing.
+            return render_template("message.html", title="No such agency", message=_NO_TENANT), 404
         return _page(wiring, tenants, tenant)
 
     return pages

@@ -52,6 +52,12 @@ WHERE status = 'pending' AND {column} = %(key)s AND kind = 'publish' AND publish
 """
 
 
+_OUT = """
+SELECT count(*) AS rows FROM central.publish_dispatch_index
+WHERE status = 'enqueued' AND lane = 'main' AND {column} = %(key)s
+"""
+
+
 def set_hold(database: Database, *, scope: Scope, key: str, until: datetime, reason: str, set_by: str) -> int:
     """Hold a scope until an instant and push its pending rows there, in batches of their own transactions.
 
@@ -86,6 +92,13 @@ def lift(database: Database, *, scope: Scope, key: str, actor: str, reason: str 
         alarms.clear(database, key=f"hold:{scope}:{key}")
         database.notify(dispatch_index.CHANNEL)
     return lifted
+
+
+def out_already(database: Database, *, scope: Scope, key: str) -> int:
+    """Count the messages of a scope that are out: a hold does not call them back."""
+    column = _COLUMN_OF_SCOPE[scope]
+    [row] = database.autocommit(_OUT.format(column=column), {"key": key})
+    return int(row["rows"])
 
 
 def current(session: Session) -> list[dict[str, object]]:

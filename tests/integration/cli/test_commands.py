@@ -111,6 +111,15 @@ def test_people_see_posts_and_targets_as_sentences_and_tables(brand: Callable[..
     assert "cli:" in brand("target", "show", target_id).out
 
 
+def test_a_cancel_without_a_reason_is_refused(brand: Callable[..., Said]) -> None:
+    """Whoever looks at it later must find why."""
+    [target, *_] = create(brand, "--text", "Hello", "--json").json["targets"]
+    said = brand("target", "cancel", target["id"], "--reason", "  ")
+    assert said.code == 2
+    assert "--reason" in said.err
+    assert brand("target", "show", target["id"], "--json").json["line"]["status"] == "scheduled"
+
+
 def test_a_target_is_cancelled_and_marked_published_by_a_person(
     brand: Callable[..., Said], sandbox: RunningSandbox
 ) -> None:

@@ -63,6 +63,18 @@ def test_a_hold_keeps_its_posts_and_lifted_they_go_at_once(lanes: Lanes, scope: 
     assert lanes.work_off() == ["published", "published"]
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+def test_it_is_said_what_a_hold_comes_too_late_for(lanes: Lanes, scope: str):
+    """Messages that are with the workers are not called back: whoever sets a hold must know how many there are."""
+    account = lanes.account()
+    lanes.post(account, "Out already")
+    lanes.relay()
+    key, stores = key_of(scope, account), lanes.wiring.stores
+    assert desk_holds.out_already(stores, scope=scope, key=key) == 0
+    assert len(lanes.dispatch()) == 1
+    assert desk_holds.out_already(stores, scope=scope, key=key) == 1
+
+
 @pytest.mark.parametrize("scope", ["account", "app", "platform", "tenant"])
 def test_a_hold_keeps_nothing_else(lanes: Lanes, scope: str):
     """Another account, application, platform and tenant goes out meanwhile."""

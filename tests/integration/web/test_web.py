@@ -127,6 +127,15 @@ def test_nobody_is_here_yet(browser: FlaskClient) -> None:
     assert "socialq tenant add" in browser.get("/").text
 
 
+def test_a_name_of_no_agency_shows_no_other_agencys_posts(browser: FlaskClient, wiring: Wiring) -> None:
+    """An old bookmark must not show somebody else's posts under the wrong name."""
+    tenant_with_posts(wiring, "acme", text="of acme")
+    answer = browser.get("/?tenant=nope")
+    assert answer.status_code == 404
+    assert "no agency of that name" in answer.text
+    assert "of acme" not in answer.text
+
+
 def test_the_page_shows_one_tenants_posts_and_no_others(browser: FlaskClient, wiring: Wiring) -> None:
     """Each tenant's page has its own texts; the sentence says how the post stands."""
     tenant_with_posts(wiring, "acme", text="of acme")
