@@ -71,7 +71,7 @@ def retry(*, target_id: UUID, tenant: str | None, as_json: bool) -> None:
             publish_by_hours=wiring.settings.publish_by_hours,
             actor=actor(),
         )
-    _say(moved, f"Target {moved.id} is scheduled again, for now.", as_json=as_json)
+    _say(moved, f"Target {moved.id} is scheduled again and goes out at once.", as_json=as_json)
 
 
 @command.command("cancel")
