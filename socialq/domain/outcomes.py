@@ -120,6 +120,17 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TakenDown:
+    """The platform confirms that the part is not live any more."""
+
+    evidence: Evidence = field(default_factory=Evidence)
+
+
+TakedownOutcome = TakenDown | PrepareFailure | Unknown
+"""What a takedown can come to; unknown where its answer was lost: it may be repeated, since it publishes nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """A look found the content live."""
 

@@ -55,4 +55,7 @@ def part_content(work: Work, part_no: int, *, key_instant: datetime, files: File
         parent_id=None if parent is None else parent.remote_id,
         root_id=None if root is None or part_no == 1 else root.remote_id,
         parent_ref={} if parent is None else parent.remote_ref,
+        root_ref={} if root is None or part_no == 1 else root.remote_ref,
+        role=content.get("role", "post"),
+        key_instant=key_instant,
     )

@@ -153,6 +153,7 @@ class Looker:
             part_content(work, part.part_no, key_instant=instant, files=self.files),
             sent_after=sent_after,
             claimed_ids=claimed_ids,
+            prepared=part.prepared,
         )
 
     def _settle(self, work: Work, part: PartState, adapter: Adapter, result: LookResult) -> Settled | None:

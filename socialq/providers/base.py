@@ -12,14 +12,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, timedelta
 
-    from socialq.domain.outcomes import LookResult, Prepared, PrepareFailure, PublishOutcome
+    from socialq.domain.outcomes import (
+        LookResult,
+        Ours,
+        Prepared,
+        PrepareFailure,
+        PublishOutcome,
+        RateLimited,
+        TakedownOutcome,
+    )
     from socialq.domain.rates import RateLimit
+    from socialq.providers.consent import Consent
     from socialq.providers.http import Answer, Call, Http
 
 
@@ -49,11 +58,17 @@ class MediaItem:
     alt_text: str
     open: Callable[[], BinaryIO] = field(repr=False)
     """Opens the file for reading, from its first byte."""
+    width: int | None = None
+    """Pixels; None where it is not a picture or a video."""
+    height: int | None = None
+    duration_seconds: float | None = None
+    link: Callable[[], str] | None = field(default=None, repr=False)
+    """Makes the public address from which a platform that pulls by URL may fetch this file; None: none is set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One public piece of a target: a whole post, or one segment of a thread."""
+    """One public piece of a target: a whole post, one segment of a thread, or the first comment under a post."""
 
     number: int
     """1 for the first."""
@@ -67,6 +82,12 @@ class Part:
     """Remote id of the part before this one; None for the first."""
     root_id: str | None = None
     parent_ref: Mapping[str, str] = field(default_factory=dict)
+    """`remote_ref` of the part before this one."""
+    root_ref: Mapping[str, str] = field(default_factory=dict)
+    role: Literal["post", "comment"] = "post"
+    """`comment`: the first comment, under the part before it."""
+    key_instant: datetime | None = None
+    """The instant in the publication key (aware, UTC): what a time-based record key is made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,9 +172,18 @@ class Adapter(ABC):
     deduplicates: ClassVar[KeyDeduplication | None]
     """The platform's promise at best; `promises_deduplication` says whether this account's server keeps it."""
 
+    consent: ClassVar[Consent | None] = None
+    """How a person gives consent (OAuth); None: accounts are added with a token or a password."""
+
     @abstractmethod
-    def connect(self, http: Http, *, base_url: str, token: str) -> Connection | PrepareFailure:
-        """Ask the platform who the token belongs to and what the limits are."""
+    def connect(
+        self, http: Http, *, base_url: str, token: str, remote_user_id: str | None = None
+    ) -> Connection | PrepareFailure:
+        """Ask the platform who the token belongs to and what the limits are.
+
+        `remote_user_id` says which one where a token serves several (an organisation of a member, the
+        Instagram account of a page).
+        """
 
     @abstractmethod
     def check(self, parts: Sequence[Part], limits: Mapping[str, Any]) -> list[Problem]:
@@ -182,12 +212,40 @@ class Adapter(ABC):
         *,
         sent_after: datetime,
         claimed_ids: frozenset[str],
+        prepared: Mapping[str, Any],
     ) -> LookResult:
         """Look whether `part` is live. `claimed_ids` are remote ids that belong to other parts: never these.
+
+        `prepared` is what its prepare steps stored, such as the container that knows whether it was published.
 
         `sent_after` (aware, UTC) is the mark of the earliest unresolved attempt; posts created more than two
         minutes before it are not considered.
         """
+
+    def finder_of(self, *, remote_user_id: str, scopes: frozenset[str]) -> Finder | None:
+        """How this account can be looked through; None: nothing can be found there, and a person must look."""
+        del remote_user_id, scopes
+        return self.finder
+
+    def usage(self, answer: Answer) -> RateLimited | Ours | None:
+        """Read from any answer, also a good one, that nothing more should be sent for a while."""
+        del answer
+        return None
+
+    def advice(self, http: Http, account: AccountAccess, parts: Sequence[Part]) -> list[Problem]:
+        """Ask the platform what a person should know at compose, such as a mention of nobody. Blocks nothing."""
+        del http, account, parts
+        return []
+
+    def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
+        """Build the request that takes a live part down; None: the platform's API can't."""
+        del account, remote_id
+        return None
+
+    def read_takedown(self, answer: Answer) -> TakedownOutcome:
+        """Translate a complete answer to `takedown_call`. Gone already counts as taken down."""
+        del answer
+        raise LookupError(f"{self.platform} takes nothing down by its API")
 
     def promises_deduplication(self, account: AccountAccess) -> bool:
         """Say whether a repeat with the same key is provably harmless on this account's server."""

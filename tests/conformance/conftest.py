@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 DEADLINE_SECONDS = 1.0
+_INSTANT = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
 _numbers = itertools.count(1)
 
 
@@ -95,7 +96,7 @@ class Rig:
         self.prepared: dict[str, Any] = {}
 
     def part(self, text: str, **more: Any) -> Part:
-        return Part(**{"number": 1, "text": text, "key": f"key-{next(_numbers)}"} | more)
+        return Part(**{"number": 1, "text": text, "key": f"key-{next(_numbers)}", "key_instant": _INSTANT} | more)
 
     def prepare(self, part: Part) -> list[object]:
         """Run steps as the pipeline does, until none is left or one fails; return what they came to."""
@@ -122,7 +123,14 @@ class Rig:
         self, part: Part, *, sent_after: datetime | None = None, claimed_ids: frozenset[str] = frozenset()
     ) -> object:
         after = sent_after or datetime.now(UTC)
-        return self.adapter.look(self.http, self.account, part, sent_after=after, claimed_ids=claimed_ids)
+        return self.adapter.look(
+            self.http,
+            self.account,
+            part,
+            sent_after=after,
+            claimed_ids=claimed_ids,
+            prepared=self.prepared,
+        )
 
     def fault(self, step: str, kind: str, **more: Any) -> None:
         rule = {"platform": self.platform, "account": self.name, "step": step, "kind": kind} | more

@@ -58,8 +58,11 @@ class Mastodon(Adapter):
         """Take how time passes; the machine's clock and a real sleep unless a test says otherwise."""
         self._waiting = Waiting(clock=clock or SystemClock(), sleep=sleep)
 
-    def connect(self, http: Http, *, base_url: str, token: str) -> Connection | PrepareFailure:
+    def connect(
+        self, http: Http, *, base_url: str, token: str, remote_user_id: str | None = None
+    ) -> Connection | PrepareFailure:
         """Ask who the token belongs to, what the server allows, and what the token's application may do."""
+        del remote_user_id
         me = _get(http, base_url, "/api/v1/accounts/verify_credentials", token)
         if not isinstance(me, dict):
             return me
@@ -121,8 +124,10 @@ class Mastodon(Adapter):
         *,
         sent_after: datetime,
         claimed_ids: frozenset[str],
+        prepared: Mapping[str, Any],
     ) -> LookResult:
         """Look through the account's own posts; see `finder`."""
+        del prepared
         look = Look(http, account, part, now=self._waiting.clock.now())
         return look.run(sent_after=sent_after, claimed_ids=claimed_ids)
 

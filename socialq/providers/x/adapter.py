@@ -54,12 +54,15 @@ class X(Adapter):
         """Take how time passes; the machine's clock and a real sleep unless a test says otherwise."""
         self._waiting = Waiting(clock=clock or SystemClock(), sleep=sleep)
 
-    def connect(self, http: Http, *, base_url: str, token: str) -> Connection | PrepareFailure:
+    def connect(
+        self, http: Http, *, base_url: str, token: str, remote_user_id: str | None = None
+    ) -> Connection | PrepareFailure:
         """Ask who the token belongs to.
 
         X says only in the answer that gives a token what the token may do. What is required is assumed here:
         a missing scope shows as a refusal at the first post, and with the first refresh it is known.
         """
+        del remote_user_id
         headers = {"Authorization": f"Bearer {token}"}
         answer = http.send(Call(method="GET", url=f"{base_url}/2/users/me", headers=headers))
         if isinstance(answer, NetworkFailure):
@@ -112,8 +115,10 @@ class X(Adapter):
         *,
         sent_after: datetime,
         claimed_ids: frozenset[str],
+        prepared: Mapping[str, Any],
     ) -> LookResult:
         """Look through the account's own posts; see `finder`."""
+        del prepared
         look = Look(http, account, part, now=self._waiting.clock.now())
         return look.run(sent_after=sent_after, claimed_ids=claimed_ids)
 

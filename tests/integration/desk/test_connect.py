@@ -35,7 +35,7 @@ class Platform:
             limits=told.get("limits", {"max_characters": 500}),
         )
 
-    def connect(self, http, *, base_url, token):
+    def connect(self, http, *, base_url, token, remote_user_id=None):
         # A transaction that has done anything holds the lock on its own id; all sessions may see locks.
         self.open_transactions += self.stores.central.autocommit(
             "SELECT l.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid)"

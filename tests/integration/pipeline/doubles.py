@@ -45,7 +45,7 @@ class Platform(Adapter):
         self.looked: list[dict[str, Any]] = []
         self._lock = threading.Lock()
 
-    def connect(self, http, *, base_url, token):
+    def connect(self, http, *, base_url, token, remote_user_id=None):
         raise NotImplementedError
 
     def check(self, parts, limits):
@@ -61,7 +61,7 @@ class Platform(Adapter):
     def read_publish(self, answer, part):
         return answer
 
-    def look(self, http, account, part, *, sent_after, claimed_ids):
+    def look(self, http, account, part, *, sent_after, claimed_ids, prepared):
         with self._lock:
             self.looked.append({"part": part.number, "sent_after": sent_after, "claimed": claimed_ids})
             result = self.looks.popleft() if self.looks else Absent(examined=0)
