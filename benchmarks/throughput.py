@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import bare_pipeline
 from benchmarks.running import machine, report, running_stack, running_stub, wait_until
-from benchmarks.seed import Seeded, seed_targets, seed_tenant
+from benchmarks.seed import Seeded, analyze, seed_targets, seed_tenant
 
 if TYPE_CHECKING:
     from socialq.local.stack import LocalStack
@@ -68,6 +68,7 @@ def measure(wiring: Wiring, tenants: list[Seeded]) -> float:
         seed_targets(
             wiring, seeded, [(account, due) for account in seeded.accounts], label=str(seeded.tenant)[-8:]
         )
+    analyze(wiring)
     late_by = datetime.now(UTC) - due
     if late_by > timedelta(0):
         raise TimeoutError(f"seeding took {late_by} longer than it was given")

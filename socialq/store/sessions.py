@@ -8,8 +8,8 @@ What must stay true: every connection runs as a role that can't bypass row secur
 transaction with `set_config(…, true)`, so that nothing of it is left on a pooled connection; no transaction is
 open when a block of ours waits for a network.
 
-SQLAlchemy's pool keeps the connections; statements go to psycopg as they stand, because only psycopg can
-pipeline them (`docs/decisions/0002-sql-as-text.md`).
+SQLAlchemy's pool keeps the connections; statements go to psycopg and libpq as they stand, because only those
+can pipeline them (`docs/decisions/0002-sql-as-text.md`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from psycopg.rows import dict_row
 from sqlalchemy import event, exc
 from sqlalchemy.pool import QueuePool
 
+from socialq.store.round_trip import RoundTrips
+
 if TYPE_CHECKING:
     from uuid import UUID
 
@@ -40,6 +42,7 @@ ROLE_APP: Final = "socialq_app"
 ROLE_MACHINE: Final = "socialq_machine"
 ROLE_CENTRAL: Final = "socialq_central"
 
+_TRIPS: Final = "socialq.round_trips"
 _BEGIN: Final = "BEGIN"
 _SETTINGS: Final = (
     "SELECT set_config('socialq.tenant', %(tenant)s, true), set_config('socialq.actor', %(actor)s, true)"
@@ -85,8 +88,7 @@ class Database:
         url: str,
         *,
         role: str,
-        pool_size: int = 8,
-        max_overflow: int = 8,
+        pool_size: int = 16,
         statement_timeout_seconds: float = 30.0,
         application_name: str = "socialq",
     ) -> None:
@@ -95,11 +97,12 @@ class Database:
         self._url = url
         self._application_name = application_name
         self._statement_timeout_seconds = statement_timeout_seconds
-        # The pool alone, without an engine: an engine would ask new connections things that it never uses.
+        # The pool alone, without an engine: an engine would ask new connections things that it never uses. No
+        # overflow: a connection that is closed on its return costs the next one a fork, a login, and every plan.
         self._pool = QueuePool(
             cast("Any", self.connect),
             pool_size=pool_size,
-            max_overflow=max_overflow,
+            max_overflow=0,
             timeout=10,
             use_lifo=True,
             reset_on_return=None,
@@ -151,11 +154,11 @@ class Database:
         `set_config(…, true)` lasts until its end. Were that ever not so, row security would show nothing.
         https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
         """
-        with self._pooled() as connection:
-            with connection.pipeline():
-                connection.execute(_SETTINGS, _settings_of(tenant, actor))
-                cursors = [connection.execute(sql, params) for sql, params in statements]
-            return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+        with self._checked_out() as (fairy, connection):
+            trips: RoundTrips | None = fairy.info.get(_TRIPS)
+            if trips is None:
+                trips = fairy.info[_TRIPS] = RoundTrips(connection)
+            return trips.run([(_SETTINGS, _settings_of(tenant, actor)), *statements])[1:]
 
     def autocommit(self, sql: str, params: Params | None = None) -> list[Row]:
         """Run one statement as its own transaction, without a tenant."""
@@ -175,10 +178,15 @@ class Database:
 
     @contextmanager
     def _pooled(self) -> Iterator[psycopg.Connection[Row]]:
+        with self._checked_out() as (_, connection):
+            yield connection
+
+    @contextmanager
+    def _checked_out(self) -> Iterator[tuple[PoolProxiedConnection, psycopg.Connection[Row]]]:
         fairy: PoolProxiedConnection = self._pool.connect()
         connection = cast("psycopg.Connection[Row]", fairy.driver_connection)
         try:
-            yield connection
+            yield fairy, connection
         finally:
             if connection.closed or connection.info.transaction_status != pq.TransactionStatus.IDLE:
                 fairy.invalidate()

@@ -104,7 +104,6 @@ class Stores:
             url,
             role=role,
             pool_size=self._pool_size,
-            max_overflow=self._pool_size,
             statement_timeout_seconds=self._statement_timeout_seconds,
             application_name=f"{self._application_name}/{role.removeprefix('socialq_')}",
         )

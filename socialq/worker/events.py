@@ -12,6 +12,7 @@ from celery import bootsteps
 from celery.worker.consumer.events import Events
 
 _FLUSH_EVERY_SECONDS: Final = 0.25
+_MOST_BUFFERED: Final = 5000
 
 
 class CalmEvents(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types
@@ -24,6 +25,8 @@ class CalmEvents(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has n
         if c.hub is None or c.event_dispatcher is None:
             return
         c.event_dispatcher.on_send_buffered = _later
+        # Above this many the thread that adds one sends them all, and all others wait for it.
+        c.event_dispatcher.buffer_limit = _MOST_BUFFERED
         c.hub.call_repeatedly(_FLUSH_EVERY_SECONDS, c.event_dispatcher.flush)
 
 
