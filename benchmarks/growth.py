@@ -18,7 +18,7 @@ import psycopg
 from benchmarks.running import machine, report
 from socialq.local import LocalServers
 from socialq.store import migrate
-from socialq.store.central import dispatch_index
+from socialq.store.central import dispatch_pick
 
 _FILL = """
 INSERT INTO central.publish_dispatch_index (target_id, tenant_id, cell, account_id, platform, seq, kind, due_at,
@@ -60,7 +60,7 @@ def _measure(connection: psycopg.Connection[Any], sizes: list[int]) -> dict[str,
         filled = size
         connection.execute(_FILL, {"rows": 200, "from_now": "-1 day"})
         connection.execute("VACUUM ANALYZE central.publish_dispatch_index")
-        pick = dispatch_index.pick(
+        pick = dispatch_pick.pick(
             lane="main",
             limit=200,
             scan=1000,
@@ -71,7 +71,7 @@ def _measure(connection: psycopg.Connection[Any], sizes: list[int]) -> dict[str,
         )
         found[str(size)] = {
             "pick": _pages(connection, *pick),
-            "next_ready": _pages(connection, *dispatch_index.next_ready(lane="main")),
+            "next_ready": _pages(connection, *dispatch_pick.next_ready(lane="main")),
         }
         connection.execute("DELETE FROM central.publish_dispatch_index WHERE status = 'enqueued'")
     return found

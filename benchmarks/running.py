@@ -46,13 +46,12 @@ def running_stack(
 
 
 @contextmanager
-def running_stub() -> Iterator[str]:
-    """Run the stub platform; gives its address."""
+def running_stub(*, delay_seconds: float = 0.0) -> Iterator[str]:
+    """Run the stub platform, which takes `delay_seconds` for each post; gives its address."""
     with tempfile.TemporaryDirectory(prefix="socialq-stub-") as folder:
         address_file = Path(folder) / "address.json"
-        process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.stub", "--address-file", str(address_file)]
-        )
+        options = ["--address-file", str(address_file), "--delay-seconds", str(delay_seconds)]
+        process = subprocess.Popen([sys.executable, "-m", "benchmarks.stub", *options])
         try:
             wait_until(address_file.exists, seconds=10, what="the stub to start")
             yield str(json.loads(address_file.read_text())["url"])
@@ -65,6 +64,11 @@ def received(stub_url: str) -> list[tuple[str, float]]:
     """Read what the stub received: (text, unix seconds) in the order of arrival."""
     rows = requests.get(f"{stub_url}/_received", timeout=60).json()
     return [(row[0], row[1]) for row in rows]
+
+
+def most_at_once(stub_url: str) -> int:
+    """Read how many posts the stub had under way at the same time, at most."""
+    return int(requests.get(f"{stub_url}/_most_at_once", timeout=60).json())
 
 
 def wait_until(

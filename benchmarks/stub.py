@@ -4,6 +4,7 @@ It speaks just enough of Mastodon's API for a publish, in one asyncio process, s
 queue and not the platform. `python -m benchmarks.stub --address-file F` serves until it is ended.
 
 `GET /_received` answers `[[text, unix seconds], …]` in the order of arrival; `DELETE /_received` empties it.
+`GET /_most_at_once` answers how many posts were under way together, where each takes `--delay-seconds`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ class Stub(asyncio.Protocol):
     """One connection: reads whole requests, answers each in order."""
 
     received: list[tuple[str, float]] = []  # noqa: RUF012 - one stub per process
+    delay_seconds: float = 0.0
+    under_way = 0
+    most_at_once = 0
     ids = itertools.count(1)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -41,7 +45,21 @@ class Stub(asyncio.Protocol):
                 return
             body = self.buffer[end + 4 : end + 4 + length]
             self.buffer = self.buffer[end + 4 + length :]
-            self.transport.write(self._answer(head.split(" ", 2), body, arrived))  # type: ignore[attr-defined]
+            line = head.split(" ", 2)
+            answer = self._answer(line, body, arrived)
+            if Stub.delay_seconds and not line[1].startswith("/_"):
+                self._take_a_while(answer)
+            else:
+                self.transport.write(answer)  # type: ignore[attr-defined]
+
+    def _take_a_while(self, answer: bytes) -> None:
+        Stub.under_way += 1
+        Stub.most_at_once = max(Stub.most_at_once, Stub.under_way)
+        asyncio.get_running_loop().call_later(Stub.delay_seconds, self._done, answer)
+
+    def _done(self, answer: bytes) -> None:
+        Stub.under_way -= 1
+        self.transport.write(answer)  # type: ignore[attr-defined]
 
     def _answer(self, line: list[str], body: bytes, arrived: float) -> bytes:
         method, path = line[0], line[1]
@@ -49,6 +67,8 @@ class Stub(asyncio.Protocol):
             if method == "DELETE":
                 self.received.clear()
             payload = json.dumps(self.received)
+        elif path == "/_most_at_once":
+            payload = json.dumps(Stub.most_at_once)
         else:
             self.received.append((json.loads(body)["status"], arrived))
             payload = json.dumps({"id": str(next(self.ids)), "url": "http://stub/", "created_at": None})
@@ -70,7 +90,10 @@ def main() -> None:
     """Serve until ended."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--address-file", type=Path, required=True)
-    asyncio.run(_serve(parser.parse_args().address_file))
+    parser.add_argument("--delay-seconds", type=float, default=0.0, help="what each post takes")
+    options = parser.parse_args()
+    Stub.delay_seconds = options.delay_seconds
+    asyncio.run(_serve(options.address_file))
 
 
 if __name__ == "__main__":

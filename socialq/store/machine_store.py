@@ -5,20 +5,20 @@ Implements `Outbox`, `Overdue`, `IndexWriter`, `DuePicker` and `IndexSeqs` of `s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import psycopg
 from psycopg.types.json import Jsonb
 
-from socialq.domain.hops import Event, IndexRow, Picked, RowsRefusedError
+from socialq.domain.hops import Event, IndexRow, Mirrored, Picked, RowsRefusedError
 from socialq.domain.states import NextKind
 from socialq.domain.work import Settled
 from socialq.store.cell import outbox_events, post_targets, settlements
-from socialq.store.central import alarms, dispatch_index
+from socialq.store.central import alarms, dispatch_index, dispatch_pick, index_rebuild
 from socialq.store.index_store import DISPATCH_CHANNEL
-from socialq.store.patience import with_patience
+from socialq.store.patience import reaching_cell, with_patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,24 +46,30 @@ _SCAN_FACTOR: Final = 5
 _SELECT: Final = """
 SELECT t.id AS target_id, t.tenant_id, t.account_id, t.platform, a.provider_app_id, t.seq, t.next_kind AS kind,
        t.next_at AS due_at, t.publish_by,
-       p.ahead IS NOT NULL AND v.media_ids <> '{}' AS prepares,
-       CASE WHEN v.media_ids <> '{}' AND t.status IN ('scheduled', 'retry_scheduled')
+       p.ahead IS NOT NULL AS prepares,
+       CASE WHEN p.ahead IS NOT NULL AND t.status IN ('scheduled', 'retry_scheduled')
                  AND t.prepared_version_id IS DISTINCT FROM t.version_id
             THEN GREATEST(t.next_at - p.ahead * interval '1 second', t.prepare_next_at) END AS prepare_at
 FROM cell.post_targets t
 JOIN cell.accounts a ON a.id = t.account_id
 JOIN cell.post_versions v ON v.id = t.version_id
-CROSS JOIN LATERAL (SELECT (%(aheads)s::jsonb ->> t.platform)::float8 AS ahead) p
+CROSS JOIN LATERAL (
+    SELECT (%(aheads)s::jsonb ->> CASE WHEN v.media_ids <> '{}' THEN t.platform ELSE t.platform || ' text' END)::float8
+           AS ahead
+) p
 """
 
 _ROWS_OF = f"{_SELECT} WHERE t.id = ANY (%(target_ids)s) AND t.status <> 'publishing'"
 
 _ALL_ROWS = f"""
 {_SELECT}
-WHERE t.id > %(after)s AND t.status <> 'publishing' AND t.next_kind IS NOT NULL
-ORDER BY t.id
+WHERE t.next_kind IS NOT NULL AND t.status <> 'publishing'
+  AND (t.next_at, t.id) > (COALESCE(%(after_at)s, '-infinity'::timestamptz), %(after_id)s)
+ORDER BY t.next_at, t.id
 LIMIT %(limit)s
 """
+
+_KNOWN_IDS = "SELECT id FROM cell.post_targets WHERE id = ANY (%(target_ids)s)"
 
 # A little past the lease's end: the holder's own settle gets to go first.
 _ENDED_LEASES = f"""
@@ -92,7 +98,10 @@ class MachineCell:
     def __init__(
         self, databases: CellDatabases, *, prepare_ahead_seconds: Mapping[str, float] | None = None
     ) -> None:
-        """Use the machine role of the cell's database; say by platform how far ahead posts are prepared."""
+        """Use the machine role of the cell's database; say by platform how far ahead posts are prepared.
+
+        Those without files by `<platform> text`.
+        """
         self.name = databases.name
         self._machine = databases.machine
         self._aheads = Jsonb(dict(prepare_ahead_seconds or {}))
@@ -107,14 +116,18 @@ class MachineCell:
         """Read targets' current next work."""
         return self._rows(_ROWS_OF, {"target_ids": list(target_ids)})
 
-    def all_rows(self, *, after: UUID, limit: int) -> list[IndexRow]:
-        """Read next work in the order of ids."""
-        return self._rows(_ALL_ROWS, {"after": after, "limit": limit})
+    def all_rows(self, *, after: IndexRow | None, limit: int) -> list[IndexRow]:
+        """Read next work in the order of its time."""
+        return self._rows(_ALL_ROWS, {**_after(after), "limit": limit})
+
+    def known_ids(self, target_ids: Sequence[UUID]) -> set[UUID]:
+        """Say which targets there are."""
+        with self._machine.transaction(actor="relay") as session:
+            return {row["id"] for row in session.all(_KNOWN_IDS, {"target_ids": list(target_ids)})}
 
     def overdue_rows(self, *, after: IndexRow | None, limit: int) -> list[IndexRow]:
         """Read next work that should have been dispatched a while ago, in the order of its time."""
-        after_at, after_id = (None, _NIL) if after is None else (after.due_at, after.target_id)
-        return self._rows(_OVERDUE, {"after_at": after_at, "after_id": after_id, "limit": limit})
+        return self._rows(_OVERDUE, {**_after(after), "limit": limit})
 
     def mark_relayed(self, event_ids: Sequence[int]) -> None:
         """Mark events as relayed."""
@@ -126,10 +139,15 @@ class MachineCell:
         with self._machine.transaction(actor="relay") as session:
             outbox_events.park(session, target_id=target_id, failure=failure)
 
-    def unpark(self) -> int:
-        """Let parked events be relayed again."""
+    def parked(self, *, limit: int) -> list[Row]:
+        """Read the targets whose events were set aside, with why."""
         with self._machine.transaction(actor="relay") as session:
-            return outbox_events.unpark(session)
+            return outbox_events.parked(session, limit=limit)
+
+    def unpark(self, target_id: UUID | None = None) -> list[UUID]:
+        """Let parked events be relayed again, of one target or of all; returns whose."""
+        with self._machine.transaction(actor="relay") as session:
+            return outbox_events.unpark(session, target_id=target_id)
 
     def ended_leases(self, *, limit: int) -> list[Target]:
         """Read targets whose lease is over."""
@@ -141,7 +159,7 @@ class MachineCell:
 
     def settle(self, target: Target, decide: Decide, *, evidence: Evidence) -> Settled | None:
         """Settle one by decision, if its row is still as it was read."""
-        with self._machine.transaction(actor="sweep") as session:
+        with reaching_cell(), self._machine.transaction(actor="sweep") as session:
             locked = settlements.lock(session, target.id)
             if locked is None:
                 return None
@@ -225,6 +243,31 @@ class CentralIndex:
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             raise RowsRefusedError(str(error)) from error
 
+    def mirror_anew(self, cell: str, rows: Sequence[IndexRow]) -> int:
+        """Mirror rows, and set right those of the same seq. Raises `RowsRefusedError`; then nothing was written."""
+        values = [_index_values(cell, row) for row in rows]
+
+        def step() -> int:
+            with self._central.transaction(actor="rebuild") as session:
+                return index_rebuild.mirror_anew(session, values)
+
+        try:
+            return with_patience(step, seconds=_UPSERT_PATIENCE_SECONDS)
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
+            raise RowsRefusedError(str(error)) from error
+
+    def rows_of_cell(self, cell: str, *, after: Mirrored | None, limit: int) -> list[Mirrored]:
+        """Read a cell's rows whose message is not out, in the order of ids and lanes."""
+        place = (_NIL, "") if after is None else (after.target_id, after.lane)
+        with self._central.transaction(actor="rebuild") as session:
+            rows = index_rebuild.rows_of_cell(session, cell=cell, after=place, limit=limit)
+        return [Mirrored(**row) for row in rows]
+
+    def delete_seen(self, rows: Sequence[Mirrored]) -> int:
+        """Delete rows that are still as they were seen; returns how many."""
+        with self._central.transaction(actor="rebuild") as session:
+            return index_rebuild.delete_seen(session, [asdict(row) for row in rows])
+
     def wake_dispatch(self) -> None:
         """Tell the dispatcher to look again."""
         self._central.notify(DISPATCH_CHANNEL)
@@ -235,12 +278,12 @@ class CentralIndex:
 
     def enqueued(self) -> int:
         """Count messages that are out and unanswered."""
-        [rows] = self._central.pipelined(dispatch_index.enqueued(lane=self._lane))
+        [rows] = self._central.pipelined(dispatch_pick.enqueued(lane=self._lane))
         return int(rows[0]["enqueued"])
 
     def pick(self, *, limit: int) -> Picked:
         """Make due rows enqueued, and ask when the next one is ready, in one round trip."""
-        statement = dispatch_index.pick(
+        statement = dispatch_pick.pick(
             lane=self._lane,
             limit=limit,
             scan=limit * _SCAN_FACTOR,
@@ -250,7 +293,7 @@ class CentralIndex:
             resend_seconds=self._bounds.resend_base_seconds,
         )
         answer, following = self._central.pipelined(
-            statement, dispatch_index.next_ready(lane=self._lane), actor="dispatch"
+            statement, dispatch_pick.next_ready(lane=self._lane), actor="dispatch"
         )
         rows = sorted(
             (row for row in answer if row["target_id"] is not None), key=lambda row: row["ready_at"]
@@ -258,7 +301,8 @@ class CentralIndex:
         seconds = following[0]["seconds"]
         return Picked(
             rows=rows,
-            more=bool(rows) and (bool(answer[0]["saturated"]) or len(rows) == limit),
+            more=bool(answer[0]["put_off"])
+            or (bool(rows) and (bool(answer[0]["saturated"]) or len(rows) == limit)),
             full=answer[0]["places"] == 0,
             held_back=bool(answer[0]["held_back"]),
             next_in_seconds=None if seconds is None else float(seconds),
@@ -267,12 +311,12 @@ class CentralIndex:
     def put_back(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Make rows pending again."""
         with self._central.transaction(actor="dispatch") as session:
-            dispatch_index.put_back(session, [dict(row) for row in rows])
+            dispatch_pick.put_back(session, [dict(row) for row in rows])
 
     def silent(self, *, limit: int) -> list[Row]:
         """Take enqueued rows that nobody answered in time."""
         with self._central.transaction(actor="sweep") as session:
-            return dispatch_index.resend(
+            return dispatch_pick.resend(
                 session,
                 lane=self._lane,
                 limit=limit,
@@ -291,9 +335,17 @@ class CentralIndex:
             return dispatch_index.let_go(session, limit=_LET_GO_AT_ONCE)
 
     def forget_cell(self, cell: str) -> int:
-        """Delete a cell's rows before a rebuild."""
+        """Delete every row of a cell: only while nothing of it may go out."""
         with self._central.transaction(actor="rebuild") as session:
-            return dispatch_index.forget_cell(session, cell)
+            return index_rebuild.forget_cell(session, cell)
+
+
+def _after(row: IndexRow | None) -> dict[str, Any]:
+    """Spell where a page begins that follows a row in the order of time."""
+    return {
+        "after_at": None if row is None else row.due_at,
+        "after_id": _NIL if row is None else row.target_id,
+    }
 
 
 def _index_rows(row: Row) -> list[IndexRow]:

@@ -7,13 +7,16 @@ finds nothing left to do.
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import psycopg
 import sqlalchemy.exc
 
+from socialq.domain.hops import CellUnreachableError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Result = TypeVar("Result")
 
@@ -46,3 +49,14 @@ def with_patience(step: Callable[[], Result], *, seconds: float) -> Result:
                 raise
         time.sleep(wait_seconds)
         wait_seconds = min(wait_seconds * 2, _LONGEST_WAIT_SECONDS)
+
+
+@contextmanager
+def reaching_cell() -> Iterator[None]:
+    """Say of a step that fails because its database is away that it is: raises `CellUnreachableError`."""
+    try:
+        yield
+    except psycopg.errors.ProgramLimitExceeded:
+        raise
+    except PASSING as error:
+        raise CellUnreachableError(type(error).__name__) from error

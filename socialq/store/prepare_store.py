@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from socialq.domain.hops import CellUnreachableError
 from socialq.store.cell import prepares
-from socialq.store.patience import PASSING
+from socialq.store.patience import reaching_cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,8 +60,6 @@ class PostgresPrepares:
 
     def _run(self, target: Target, statement: Statement) -> list[Row]:
         app = self._stores.cell_of(target.tenant_id).app
-        try:
+        with reaching_cell():
             [rows] = app.pipelined(statement, tenant=target.tenant_id, actor=_ACTOR)
-        except PASSING as error:
-            raise CellUnreachableError(type(error).__name__) from error
         return rows

@@ -6,22 +6,20 @@ again for a while, since losing it would turn a known outcome into an unknown on
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg
 
 from socialq.domain.finding import after_late_acceptance
-from socialq.domain.hops import CellUnreachableError
 from socialq.domain.outcomes import Evidence
 from socialq.domain.states import NextKind, TargetStatus
 from socialq.domain.work import AccountBusy, Claimed, PartKept, Settled
 from socialq.store.cell import claims, post_targets, settlements, target_parts, work
-from socialq.store.patience import PASSING, with_patience
+from socialq.store.patience import reaching_cell, with_patience
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -60,7 +58,7 @@ class PostgresTargets:
     def load(self, tenant_id: UUID, target_id: UUID) -> Work | None:
         """Read a target's work in one round trip."""
         app = self._stores.cell_of(tenant_id).app
-        with _reaching():
+        with reaching_cell():
             [rows] = app.pipelined(work.load(target_id), tenant=tenant_id, actor=_WORKER)
         return work.work_of(rows[0]) if rows else None
 
@@ -68,7 +66,7 @@ class PostgresTargets:
         """Claim in one round trip; the account's holder is looked up only when there is one."""
         app = self._stores.cell_of(request.tenant_id).app
         try:
-            with _reaching():
+            with reaching_cell():
                 results = app.pipelined(
                     *claims.claim(request), tenant=request.tenant_id, actor=request.worker
                 )
@@ -94,7 +92,7 @@ class PostgresTargets:
         statement = claims.mark(
             target_id=target_id, token=token, part_no=part_no, lease_seconds=lease_seconds
         )
-        with _reaching():
+        with reaching_cell():
             [rows] = self._stores.cell_of(tenant_id).app.pipelined(statement, tenant=tenant_id, actor=_WORKER)
         return _claimed(rows[0]) if rows else None
 
@@ -127,7 +125,7 @@ class PostgresTargets:
         [rows] = self._patiently(lambda: app.pipelined(statement, tenant=target.tenant_id, actor=_WORKER))
         if not rows:
             return None
-        alarm = None if rows[0]["first_seen"] else self._whose_id(target, part_no, answer.remote_id)
+        alarm = None if rows[0]["first_seen"] else self._whose_id(target, part_no, answer)
         return PartKept(alarm=alarm)
 
     def accepted(
@@ -156,7 +154,7 @@ class PostgresTargets:
         [rows] = self._patiently(lambda: app.pipelined(statement, tenant=target.tenant_id, actor=_WORKER))
         if not rows:
             return None
-        alarm = None if rows[0]["first_seen"] else self._whose_id(target, part_no, answer.remote_id)
+        alarm = None if rows[0]["first_seen"] else self._whose_id(target, part_no, answer)
         kind = rows[0]["next_kind"]
         return Settled(
             target_id=target.id,
@@ -188,7 +186,7 @@ class PostgresTargets:
             ours = settlements.see(
                 session, target=target, part_no=part_no, remote_id=answer.remote_id, source="late_answer"
             )
-            alarm = self._duplicate_alarm(session, target, part_no, ours=ours, remote_id=answer.remote_id)
+            alarm = self._duplicate_alarm(session, target, part_no, ours=ours, seen=answer)
             if not ours:
                 return _settled(target, alarm=alarm)
             target_parts.accept(
@@ -288,7 +286,7 @@ class PostgresTargets:
                 ):
                     # Another part has adopted it since the look began: this look says nothing any more.
                     return None
-                alarm = self._duplicate_alarm(session, current, part_no, ours=True, remote_id=found.remote_id)
+                alarm = self._duplicate_alarm(session, current, part_no, ours=True, seen=found)
                 if decision.found is not None:
                     target_parts.accept(
                         session,
@@ -321,30 +319,38 @@ class PostgresTargets:
     def claimed_ids(self, *, tenant_id: UUID, account_id: UUID, since: datetime) -> frozenset[str]:
         """Read the remote ids of an account that some part owns."""
         statement = (_CLAIMED_IDS, {"account_id": account_id, "since": since})
-        with _reaching():
+        with reaching_cell():
             [rows] = self._stores.cell_of(tenant_id).app.pipelined(statement, tenant=tenant_id, actor=_WORKER)
         return frozenset(row["remote_id"] for row in rows)
 
-    def _whose_id(self, target: Target, part_no: int, remote_id: str) -> str | None:
+    def _whose_id(self, target: Target, part_no: int, answer: Accepted) -> str | None:
         def step(session: Session) -> str | None:
             ours = settlements.see(
-                session, target=target, part_no=part_no, remote_id=remote_id, source="answer"
+                session, target=target, part_no=part_no, remote_id=answer.remote_id, source="answer"
             )
-            return self._duplicate_alarm(session, target, part_no, ours=ours, remote_id=remote_id)
+            return self._duplicate_alarm(session, target, part_no, ours=ours, seen=answer)
 
         return self._in_transaction(target.tenant_id, step)
 
     @staticmethod
     def _duplicate_alarm(
-        session: Session, target: Target, part_no: int, *, ours: bool, remote_id: str
+        session: Session, target: Target, part_no: int, *, ours: bool, seen: Accepted | Found
     ) -> str | None:
         """Say what is wrong where one part has two remote ids, or two parts share one."""
         if not ours:
-            return f"part {part_no} of target {target.id} got the id {remote_id}, which another part owns"
-        seen = settlements.sightings_of(session, target_id=target.id, part_no=part_no)
-        if len(seen) > 1:
-            return f"part {part_no} of target {target.id} is live more than once: {', '.join(seen)}"
-        return None
+            return (
+                f"part {part_no} of target {target.id} got the id {seen.remote_id}, which another part owns"
+            )
+        ids = settlements.sightings_of(session, target_id=target.id, part_no=part_no)
+        if len(ids) < 2:
+            return None
+        known = {part.remote_id: part.permalink for part in target_parts.full_parts(session, target.id)}
+        links = {**known, seen.remote_id: seen.permalink or known.get(seen.remote_id)}
+        copies = ", ".join(f"{one} ({links[one]})" if links.get(one) else one for one in ids)
+        return (
+            f"part {part_no} of target {target.id} is live more than once: {copies}; where the platform allows"
+            f" it, `socialq target take-down {target.id} --only ID --reason …` takes one of them down"
+        )
 
     def _in_transaction(
         self, tenant_id: UUID, step: Callable[[Session], Result], *, actor: str = _WORKER
@@ -356,17 +362,8 @@ class PostgresTargets:
         return self._patiently(once)
 
     def _patiently(self, step: Callable[[], Result]) -> Result:
-        with _reaching():
+        with reaching_cell():
             return with_patience(step, seconds=self._patience_seconds)
-
-
-@contextmanager
-def _reaching() -> Iterator[None]:
-    """Say of a step that fails because its database is away that it is."""
-    try:
-        yield
-    except PASSING as error:
-        raise CellUnreachableError(type(error).__name__) from error
 
 
 def _claimed(row: Mapping[str, Any]) -> Claimed:

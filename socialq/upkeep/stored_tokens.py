@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from socialq.domain.hops import CellUnreachableError
 from socialq.domain.work import AccountRow
 from socialq.providers.base import AppCredentials
 from socialq.store.cell import account_tokens
 from socialq.store.central import provider_apps
-from socialq.store.patience import PASSING, with_patience
+from socialq.store.patience import reaching_cell, with_patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,14 +34,25 @@ class StoredTokens:
     vault: Vault
 
     def take_lease(
-        self, tenant_id: UUID, account: AccountRow, *, lease: UUID, lease_seconds: float
+        self,
+        tenant_id: UUID,
+        account: AccountRow,
+        *,
+        lease: UUID,
+        lease_seconds: float,
+        renews_itself: bool = False,
     ) -> tuple[AccountRow, AppCredentials, str, datetime] | None:
         """Take the lease of a refresh, unless another one runs, has run, or has just run.
 
         What a refresh needs is opened first: a lease that comes to nothing would keep everybody waiting for its end.
         """
         app = self._app_of(account)
-        refresh_token = self._open(tenant_id, account.id, "refresh_token", account.refresh_token or "")
+        traded = (
+            ("access_token", account.access_token)
+            if renews_itself
+            else ("refresh_token", account.refresh_token or "")
+        )
+        refresh_token = self._open(tenant_id, account.id, *traded)
         rows = self._run(
             tenant_id,
             account_tokens.take_lease(
@@ -51,6 +61,7 @@ class StoredTokens:
                 seen=account.access_token,
                 lease_seconds=lease_seconds,
                 interval_seconds=_MINIMUM_INTERVAL_SECONDS,
+                renews_itself=renews_itself,
             ),
         )
         if not rows:
@@ -82,23 +93,27 @@ class StoredTokens:
         return None
 
     def mark_lost(self, tenant_id: UUID, account: AccountRow, *, lease: UUID, reason: str) -> bool:
-        """Mark the account for reconnection while its refresh token is still the one that was refused."""
-        statement = account_tokens.lost(
-            account_id=account.id, lease=lease, spent=account.refresh_token or "", reason=reason[:500]
-        )
+        """Mark the account for reconnection while what was traded is still what was refused."""
+        spent = account.refresh_token or account.access_token
+        statement = account_tokens.lost(account_id=account.id, lease=lease, spent=spent, reason=reason[:500])
         return bool(self._run(tenant_id, statement))
 
     def release(self, tenant_id: UUID, account_id: UUID, *, lease: UUID) -> None:
         """Give the lease back."""
         self._run(tenant_id, account_tokens.release(account_id=account_id, lease=lease))
 
+    def note_tried(self, tenant_id: UUID, account_id: UUID) -> None:
+        """Note that the account was looked after, without a refresh."""
+        self._run(tenant_id, account_tokens.tried(account_id))
+
     def _app_of(self, account: AccountRow) -> AppCredentials:
-        row = None
-        if account.provider_app_id is not None:
-            row = provider_apps.read(self.stores.central, account.provider_app_id)
+        """Return the app that the token was given to; one without a name where no app is needed."""
+        if account.provider_app_id is None:
+            return AppCredentials(client_id="", client_secret="")
+        row = provider_apps.read(self.stores.central, account.provider_app_id)
         if row is None:
             raise LookupError(
-                f"account {account.id} has no provider app, and its token needs one to be refreshed"
+                f"the provider app of account {account.id} is gone; its token can't be refreshed"
             )
         secret = row["client_secret"]
         return AppCredentials(
@@ -133,10 +148,8 @@ class StoredTokens:
 
     @staticmethod
     def _reaching(step: Callable[[], list[Row]], *, seconds: float = 0.0) -> list[Row]:
-        try:
+        with reaching_cell():
             return with_patience(step, seconds=seconds)
-        except PASSING as error:
-            raise CellUnreachableError(type(error).__name__) from error
 
 
 def _account_of(row: Row) -> tuple[AccountRow, datetime]:

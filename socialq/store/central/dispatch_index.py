@@ -3,7 +3,7 @@
 Hop 2 writes it, hop 3 picks from it, hop 5 finishes its rows. It is never the truth: a claim compares seq in
 the cell, and the table can be rebuilt from there. `ready_at` is the due time or the end of the longest hold
 that applies, whichever is later, so that held rows cost the pick nothing. Only this database's clock decides
-what is due.
+what is due. What the dispatcher takes from it stands in `dispatch_pick`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from socialq.domain.work import Settled
-    from socialq.store.sessions import Row, Session, Statement
+    from socialq.store.sessions import Session, Statement
 
 CHANNEL: Final = "socialq_dispatch"
 """Notified on the central database when a row may be ready earlier than the dispatcher thinks."""
 
-_HELD_UNTIL: Final = """
+HELD_UNTIL: Final = """
     (SELECT max(h.until) FROM central.holds h
-     WHERE h.until > now()
+     WHERE h.until > now() AND (h.holds_looks OR {kind} IS DISTINCT FROM 'look')
        AND (h.scope, h.key) IN (('account', {row}.account_id::text), ('app', {row}.provider_app_id::text),
                                 ('platform', {row}.platform), ('cell', {row}.cell),
                                 ('tenant', {row}.tenant_id::text)))
 """
+"""The end of the longest hold that applies to a row's next work, NULL where there is none; in SQL."""
 
 # Lock order: by target_id, so that two relays of one cell never wait for each other in a circle.
 _UPSERT = f"""
@@ -43,7 +44,7 @@ INSERT INTO central.publish_dispatch_index AS x (
     publish_by, status)
 SELECT i.target_id, i.lane, i.tenant_id, i.cell, i.account_id, i.platform, i.provider_app_id, i.seq,
        COALESCE(i.kind, 'publish'), COALESCE(i.due_at, now()),
-       GREATEST(COALESCE(i.due_at, now()), {_HELD_UNTIL.format(row="i")}),
+       GREATEST(COALESCE(i.due_at, now()), {HELD_UNTIL.format(row="i", kind="i.kind")}),
        i.publish_by, CASE WHEN i.done THEN 'done' ELSE 'pending' END
 FROM incoming i
 ORDER BY i.target_id, i.lane
@@ -56,133 +57,9 @@ WHERE excluded.seq > x.seq
 RETURNING target_id
 """
 
-# Who gets a place. Rows that are due and whose account has nothing out yet are ranked within their tenant, and
-# first places go before second ones: one tenant's thousand posts don't delay another's one. Bounds: `room` in
-# the queue, a share of it for each tenant, and for each platform as many messages that have been out for more
-# than a second as `slow_cap`, so that a platform that hangs takes only its share of the workers.
-#
-# Order by the index on (ready_at, target_id) as long as everything that is due fits into `scan` rows. Where it
-# does not, the oldest rows may all be one tenant's: then tenants are walked one by one, on (tenant_id,
-# ready_at), and each gives its first rows. SKIP LOCKED: a second dispatcher takes other rows.
-#
-# Held rows have a later `ready_at`, all but those that were mirrored by a statement that began before their hold
-# was set. The few rows that would go out are therefore asked once more, and pushed to their hold's end.
-_PICK = f"""
-WITH RECURSIVE saturated AS MATERIALIZED (
-    SELECT count(*) = %(scan)s AS yes FROM (
-        SELECT FROM central.publish_dispatch_index
-        WHERE lane = %(lane)s AND status = 'pending' AND ready_at <= now() ORDER BY ready_at LIMIT %(scan)s) s
-), out AS MATERIALIZED (
-    SELECT tenant_id, platform, enqueued_at FROM central.publish_dispatch_index
-    WHERE lane = %(lane)s AND status = 'enqueued'
-), room AS MATERIALIZED (
-    SELECT GREATEST(0, LEAST(%(limit)s, %(max_enqueued)s - count(*))) AS places FROM out
-), slow AS MATERIALIZED (
-    SELECT platform FROM out WHERE enqueued_at < now() - interval '1 second'
-    GROUP BY platform HAVING count(*) >= %(slow_cap)s
-), tenants AS (
-    SELECT (SELECT i.tenant_id FROM central.publish_dispatch_index i
-            WHERE i.lane = %(lane)s AND i.status = 'pending' ORDER BY i.tenant_id LIMIT 1) AS tenant_id
-    WHERE (SELECT yes FROM saturated)
-    UNION ALL
-    SELECT (SELECT i.tenant_id FROM central.publish_dispatch_index i
-            WHERE i.lane = %(lane)s AND i.status = 'pending' AND i.tenant_id > t.tenant_id ORDER BY i.tenant_id LIMIT 1)
-    FROM tenants t WHERE t.tenant_id IS NOT NULL
-), due AS MATERIALIZED (
-    (SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at, i.kind
-     FROM central.publish_dispatch_index i
-     WHERE NOT (SELECT yes FROM saturated)
-       AND i.lane = %(lane)s AND i.status = 'pending' AND i.ready_at <= now()
-       AND i.platform NOT IN (SELECT platform FROM slow)
-       AND NOT EXISTS (
-           SELECT FROM central.publish_dispatch_index e
-           WHERE e.account_id = i.account_id AND e.lane = %(lane)s AND e.status = 'enqueued')
-     ORDER BY i.ready_at, i.target_id
-     LIMIT %(scan)s)
-    UNION ALL
-    SELECT r.* FROM tenants t CROSS JOIN LATERAL (
-        SELECT i.target_id, i.lane, i.tenant_id, i.account_id, i.platform, i.ready_at, i.kind
-        FROM central.publish_dispatch_index i
-        WHERE i.lane = %(lane)s AND i.tenant_id = t.tenant_id AND i.status = 'pending' AND i.ready_at <= now()
-          AND i.platform NOT IN (SELECT platform FROM slow)
-          AND NOT EXISTS (
-              SELECT FROM central.publish_dispatch_index e
-              WHERE e.account_id = i.account_id AND e.lane = %(lane)s AND e.status = 'enqueued')
-        ORDER BY i.ready_at
-        LIMIT GREATEST(2, %(limit)s / (SELECT count(*) FROM tenants))) r
-), first_of_account AS (
-    -- A look goes before a publish of its account: it may be what the publish waits for.
-    SELECT DISTINCT ON (account_id, lane) * FROM due
-    ORDER BY account_id, lane, kind = 'look' DESC, ready_at, target_id
-), ranked AS (
-    SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY ready_at, target_id) AS place
-    FROM first_of_account
-), chosen AS MATERIALIZED (
-    SELECT r.target_id, r.lane FROM ranked r
-    LEFT JOIN (SELECT tenant_id, count(*) AS messages FROM out GROUP BY tenant_id) o USING (tenant_id)
-    WHERE r.place + COALESCE(o.messages, 0) <= %(tenant_cap)s
-    ORDER BY r.place, r.ready_at, r.target_id
-    LIMIT (SELECT places FROM room)
-), locked AS MATERIALIZED (
-    SELECT i.target_id, i.lane, {_HELD_UNTIL.format(row="i")} AS held_until
-    FROM central.publish_dispatch_index i JOIN chosen c USING (target_id, lane)
-    WHERE i.status = 'pending' AND i.ready_at <= now()
-    FOR UPDATE OF i SKIP LOCKED
-), pushed AS (
-    UPDATE central.publish_dispatch_index i SET ready_at = l.held_until, updated_at = now()
-    FROM locked l
-    WHERE i.target_id = l.target_id AND i.lane = l.lane AND l.held_until IS NOT NULL
-), picked AS (
-    UPDATE central.publish_dispatch_index i
-    SET status = 'enqueued', waits_for_account = false, sends = i.sends + 1, enqueued_at = now(),
-        resend_at = now() + %(resend_seconds)s * interval '1 second', updated_at = now()
-    FROM locked l
-    WHERE i.target_id = l.target_id AND i.lane = l.lane AND l.held_until IS NULL
-    RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.ready_at
-)
-SELECT p.*, s.yes AS saturated, r.places,
-       (SELECT count(*) FROM first_of_account) > (SELECT count(*) FROM chosen)
-       OR EXISTS (SELECT FROM slow) OR EXISTS (SELECT FROM locked WHERE held_until IS NOT NULL) AS held_back
-FROM saturated s CROSS JOIN room r LEFT JOIN picked p ON true
-"""
-
-_ENQUEUED = """
-SELECT count(*) AS enqueued FROM central.publish_dispatch_index WHERE lane = %(lane)s AND status = 'enqueued'
-"""
-
-_NEXT_READY = """
-SELECT extract(epoch FROM min(ready_at) - clock_timestamp())::float8 AS seconds
-FROM central.publish_dispatch_index
-WHERE lane = %(lane)s AND status = 'pending' AND ready_at > now()
-"""
-
-_PUT_BACK = f"""
-UPDATE central.publish_dispatch_index i
-SET status = 'pending', ready_at = GREATEST(i.due_at, {_HELD_UNTIL.format(row="i")}), enqueued_at = NULL,
-    resend_at = NULL, sends = GREATEST(i.sends - 1, 0), updated_at = now()
-FROM jsonb_to_recordset(%(rows)s) AS r (target_id uuid, lane text, seq bigint)
-WHERE i.target_id = r.target_id AND i.lane = r.lane AND i.seq = r.seq AND i.status = 'enqueued'
-"""
-
-# Doubling: 15 s, 30 s, … at most ten minutes. A row that is answered meanwhile is not enqueued any more.
-_RESEND = """
-WITH silent AS MATERIALIZED (
-    SELECT target_id, lane FROM central.publish_dispatch_index
-    WHERE lane = %(lane)s AND status = 'enqueued' AND resend_at <= now()
-    ORDER BY resend_at
-    LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED
-)
-UPDATE central.publish_dispatch_index i
-SET sends = i.sends + 1,
-    resend_at = now() + LEAST(%(base_seconds)s * 2.0 ^ LEAST(i.sends, 20), %(cap_seconds)s) * interval '1 second',
-    updated_at = now()
-FROM silent s
-WHERE i.target_id = s.target_id AND i.lane = s.lane
-RETURNING i.target_id, i.lane, i.tenant_id, i.seq, i.kind, i.sends, i.ready_at
-"""
-
-# Finish by compare-and-set on seq, and free whoever waits for the accounts, in one statement for many targets.
+# Finish by compare-and-set on seq, and free who waits for the accounts, in one statement for many targets. Only
+# the first few of those that wait: one will take the account, and ten thousand need not be written for that. What
+# is not freed comes by itself, seconds later.
 _FINISH = f"""
 WITH settled AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(rows)s) AS r (
@@ -197,16 +74,22 @@ WITH settled AS MATERIALIZED (
     SET seq = s.new_seq, kind = COALESCE(s.kind, i.kind),
         status = CASE WHEN s.kind IS NULL THEN 'done' ELSE 'pending' END,
         due_at = COALESCE(s.due_at, i.due_at),
-        ready_at = GREATEST(COALESCE(s.due_at, i.due_at), {_HELD_UNTIL.format(row="i")}),
+        ready_at = GREATEST(COALESCE(s.due_at, i.due_at), {HELD_UNTIL.format(row="i", kind="s.kind")}),
         waits_for_account = false, sends = 0, enqueued_at = NULL, resend_at = NULL, updated_at = now()
     FROM settled s JOIN in_order o USING (target_id, lane)
     WHERE i.target_id = s.target_id AND i.lane = s.lane AND i.seq < s.new_seq
 ), freed AS (
     UPDATE central.publish_dispatch_index i
-    SET ready_at = GREATEST(i.due_at, {_HELD_UNTIL.format(row="i")}), waits_for_account = false, updated_at = now()
+    SET ready_at = GREATEST(i.due_at, {HELD_UNTIL.format(row="i", kind="i.kind")}), waits_for_account = false,
+        updated_at = now()
     FROM (SELECT DISTINCT account_id FROM settled WHERE frees_account) s
-    WHERE i.account_id = s.account_id AND i.status = 'pending' AND i.waits_for_account
-      AND NOT EXISTS (SELECT FROM settled o WHERE o.target_id = i.target_id)
+    CROSS JOIN LATERAL (
+        SELECT w.target_id, w.lane FROM central.publish_dispatch_index w
+        WHERE w.account_id = s.account_id AND w.status = 'pending' AND w.waits_for_account
+          AND NOT EXISTS (SELECT FROM settled o WHERE o.target_id = w.target_id)
+        ORDER BY w.due_at, w.target_id
+        LIMIT 3) first
+    WHERE i.target_id = first.target_id AND i.lane = first.lane AND i.status = 'pending' AND i.waits_for_account
     RETURNING i.target_id
 )
 SELECT EXISTS (SELECT FROM freed) OR EXISTS (
@@ -220,7 +103,8 @@ UPDATE central.publish_dispatch_index i
 SET seq = %(seq)s, kind = COALESCE(%(kind)s, i.kind),
     status = CASE WHEN %(kind)s::text IS NULL THEN 'done' ELSE 'pending' END,
     due_at = COALESCE(%(due_at)s, i.due_at),
-    ready_at = GREATEST(COALESCE(%(due_at)s, i.due_at), %(not_before)s, {_HELD_UNTIL.format(row="i")}),
+    ready_at = GREATEST(COALESCE(%(due_at)s, i.due_at), %(not_before)s,
+                        {HELD_UNTIL.format(row="i", kind="%(kind)s::text")}),
     publish_by = COALESCE(%(publish_by)s, i.publish_by), waits_for_account = %(waits_for_account)s,
     sends = 0, enqueued_at = NULL, resend_at = NULL, updated_at = now()
 WHERE i.target_id = %(target_id)s AND i.lane = %(lane)s AND i.seq <= %(seq)s
@@ -234,7 +118,7 @@ WHERE target_id = ANY (%(target_ids)s) AND lane = 'main'
 
 # Only rows that the hold or its end moves are touched. One that waits for its account goes on waiting for it.
 _HELD_READY_AT: Final = f"""
-GREATEST(CASE WHEN i.waits_for_account THEN i.ready_at ELSE i.due_at END, {_HELD_UNTIL.format(row="i")})
+GREATEST(CASE WHEN i.waits_for_account THEN i.ready_at ELSE i.due_at END, {HELD_UNTIL.format(row="i", kind="i.kind")})
 """
 
 _REAPPLY_HOLDS = f"""
@@ -267,8 +151,6 @@ FROM kept k WHERE i.target_id = k.target_id AND i.lane = k.lane AND i.status = '
 RETURNING i.target_id
 """
 
-_FORGET = "DELETE FROM central.publish_dispatch_index WHERE cell = %(cell)s AND status <> 'enqueued'"
-
 # Done rows are not looked at by any hop: an event of the target brings its row back as the cell has it then. Both
 # lanes of a target go only when both are done.
 _PRUNE_DONE = """
@@ -292,56 +174,6 @@ def upsert(session: Session, rows: Sequence[dict[str, Any]]) -> int:
     publish_by, done. Ids as text and instants as ISO text.
     """
     return len(session.all(_UPSERT, {"rows": Jsonb(list(rows))}))
-
-
-def pick(
-    *,
-    lane: str,
-    limit: int,
-    scan: int,
-    max_enqueued: int,
-    tenant_cap: int,
-    slow_cap: int,
-    resend_seconds: float,
-) -> Statement:
-    """Build the pick: pending and due rows become enqueued.
-
-    Each row of the answer is what a message needs, with `saturated` (more was due than `scan`), `places` (room
-    there was in the queue) and `held_back` (a bound kept something that is due from being picked); where nothing
-    was picked there is one row with a NULL target_id.
-    """
-    return _PICK, {
-        "lane": lane,
-        "limit": limit,
-        "scan": scan,
-        "max_enqueued": max_enqueued,
-        "tenant_cap": tenant_cap,
-        "slow_cap": slow_cap,
-        "resend_seconds": resend_seconds,
-    }
-
-
-def enqueued(*, lane: str) -> Statement:
-    """Build the count of enqueued rows of a lane."""
-    return _ENQUEUED, {"lane": lane}
-
-
-def next_ready(*, lane: str) -> Statement:
-    """Build the question how many seconds from now the next row is ready; NULL where there is none."""
-    return _NEXT_READY, {"lane": lane}
-
-
-def put_back(session: Session, rows: Sequence[Row]) -> int:
-    """Make rows pending again whose messages could not be sent."""
-    keys = [{"target_id": str(row["target_id"]), "lane": row["lane"], "seq": row["seq"]} for row in rows]
-    return session.run(_PUT_BACK, {"rows": Jsonb(keys)})
-
-
-def resend(session: Session, *, lane: str, limit: int, base_seconds: float, cap_seconds: float) -> list[Row]:
-    """Take enqueued rows that nobody answered, to send their message again."""
-    return session.all(
-        _RESEND, {"lane": lane, "limit": limit, "base_seconds": base_seconds, "cap_seconds": cap_seconds}
-    )
 
 
 def finish(settled: Sequence[Settled], *, lane: str = "main") -> Statement:
@@ -413,11 +245,6 @@ def reapply_holds(
 def let_go(session: Session, *, limit: int) -> int:
     """Let rows go that are kept by a hold that is no more; returns how many."""
     return len(session.all(_LET_GO, {"limit": limit}))
-
-
-def forget_cell(session: Session, cell: str) -> int:
-    """Delete a cell's rows, but those whose message is out, before they are rebuilt from the cell."""
-    return session.run(_FORGET, {"cell": cell})
 
 
 def prune_done(session: Session, *, days: float, limit: int) -> int:

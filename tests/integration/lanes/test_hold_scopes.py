@@ -11,7 +11,7 @@ import pytest
 from socialq.desk import holds as desk_holds
 from socialq.domain.errors import InputRefused
 from socialq.domain.ids import new_id
-from socialq.store.central import dispatch_index, holds
+from socialq.store.central import dispatch_index, dispatch_pick, holds
 from tests.integration.pipeline.racing import Background, wait_until
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def test_twenty_thousand_held_rows_at_the_head_cost_the_pick_few_buffers(
     central = lanes.wiring.stores.central
     assert holds.set_hold(central, scope="tenant", key=str(crowd), until=until, reason="t", set_by="t") == 0
     owner.execute("VACUUM ANALYZE central.publish_dispatch_index")
-    sql, params = dispatch_index.pick(
+    sql, params = dispatch_pick.pick(
         lane="main",
         limit=200,
         scan=2000,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -12,7 +13,8 @@ import pytest
 
 from socialq.domain.hops import QueueUnreachableError
 from socialq.domain.ids import new_id
-from socialq.store.central import dispatch_index
+from socialq.pipeline.backing_off import BackOff
+from socialq.store.central import dispatch_pick
 from tests.integration.pipeline.racing import race
 from tests.integration.pipeline.world import values
 
@@ -44,6 +46,16 @@ def index_row(world: World, *, in_seconds: float = -1.0, **columns: Any) -> UUID
     }
     world.arrange(INSERT, **{**known, **columns})
     return target
+
+
+@dataclass
+class Clock:
+    """A clock that a test sets."""
+
+    now_is: float = 100.0
+
+    def monotonic(self) -> float:
+        return self.now_is
 
 
 def taken(world: World) -> list[UUID]:
@@ -152,12 +164,36 @@ def test_rows_go_back_when_the_queue_cannot_be_reached(world: World):
     """Nothing was sent: rows are pending again, not counted, and go with the next scan."""
     target = index_row(world)
     world.queue.failing = QueueUnreachableError("gone")
-    assert world.dispatcher().scan() is None
+    assert 0 < world.dispatcher().scan() < 1
     row = world.index_row(target)
     assert values(row, "status", "sends", "enqueued_at", "resend_at") == ("pending", 0, None, None)
     world.queue.failing = None
     world.dispatcher().scan()
     assert taken(world) == [target]
+
+
+def test_while_the_queue_is_away_no_row_is_touched_and_people_are_told(world: World):
+    """Minutes without Redis: a question every few seconds, no write, one alarm, and its all-clear."""
+    target, clock, told = index_row(world), Clock(), []
+    back_off = BackOff(clock=clock, tell=told.append)
+    dispatcher = world.dispatcher(back_off=back_off, clock=clock)
+    world.queue.failing = QueueUnreachableError("gone")
+    dispatcher.scan()
+    version = "SELECT xmin::text AS xmin FROM central.publish_dispatch_index"
+    before, waits = world.arrange(version), []
+    for _ in range(40):
+        waits.append(dispatcher.scan())
+        # Somebody notifies the dispatcher all the while: that alone makes it ask nobody.
+        assert dispatcher.scan() == pytest.approx(waits[-1])
+        clock.now_is += waits[-1]
+    assert waits[:4] == [0.5, 1.0, 2.0, 4.0]
+    assert max(waits) == 8.0
+    assert world.arrange(version) == before
+    assert [problem is not None for problem in told] == [True]
+    world.queue.failing = None
+    dispatcher.scan()
+    assert taken(world) == [target]
+    assert told[1:] == [None]
 
 
 def test_a_row_that_was_answered_meanwhile_does_not_go_back(world: World):
@@ -298,7 +334,7 @@ def _buffers(plan: dict[str, Any]) -> int:
 @pytest.mark.usefixtures("many_future_rows")
 def test_a_pick_touches_what_is_due_and_not_what_waits(world: World):
     """With fifty thousand rows of the future, picking twenty and asking for the next reads a few pages."""
-    pick = dispatch_index.pick(
+    pick = dispatch_pick.pick(
         lane="main",
         limit=200,
         scan=1000,
@@ -308,7 +344,7 @@ def test_a_pick_touches_what_is_due_and_not_what_waits(world: World):
         resend_seconds=15.0,
     )
     with world.stores.central.transaction() as session:
-        for (sql, params), most in ((pick, 900), (dispatch_index.next_ready(lane="main"), 12)):
+        for (sql, params), most in ((pick, 900), (dispatch_pick.next_ready(lane="main"), 12)):
             row = session.one(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
             assert row is not None
             said = row["QUERY PLAN"]
