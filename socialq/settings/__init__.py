@@ -9,6 +9,7 @@ a misspelt variable is an error, because a default used in its place would go un
 
 from socialq.settings.fields import Settings, decode_key, variable
 from socialq.settings.loading import SERVICE, ConfigInvalid, Requirement, load_settings, redacted
+from socialq.settings.public_address import public_url_warnings
 from socialq.settings.reach import check_connections
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "check_connections",
     "decode_key",
     "load_settings",
+    "public_url_warnings",
     "redacted",
     "variable",
 ]

@@ -107,6 +107,11 @@ class Settings(BaseSettings):
     """Folder of the bundled servers, development keys and media."""
     media_storage: str = ""
     """fsspec URL under which media is kept. Empty: `file://` in the folder `media` of SOCIALQ_HOME."""
+    public_url: str = ""
+    """Address under which platforms reach this web, https://HOST, for those that fetch media. Empty: they can't."""
+    clamav_url: str = ""
+    """clamd that looks at every file before it can be posted: tcp://HOST:PORT or unix:///PATH. While it can't be
+    asked no file becomes ready. Empty: files are not scanned."""
     sandbox_url: str = ""
     """Base address of a running `socialq sandbox`, http:// or https://. Empty: no sandbox."""
     allow_private_addresses: bool = False
@@ -178,6 +183,26 @@ class Settings(BaseSettings):
     """A worker whose slots were all held for so long, without one being freed, ends and is restarted."""
     canary_file: str = ""
     """A file that a worker touches whenever it consumed its canary, for a container's health check. Empty: none."""
+    alarm_urls: SecretStr = UNSET
+    """Where alarms are sent: Apprise addresses (mailto://…, slack://…, json://…), spaces between. Empty: nowhere."""
+    deadman_url: SecretStr = UNSET
+    """Asked for by `socialq watch` after each look: a service that alarms when that stops. Empty: none."""
+    watch_seconds: Seconds = 30.0
+    """How often `socialq watch` looks."""
+    late_seconds: Seconds = 120.0
+    """A slot that passed longer ago than this, without publication or a reason, alarms."""
+    silent_seconds: Seconds = 30.0
+    """A window, or beat, that was not seen for so long alarms."""
+    breaker_troubles: Count = 3
+    """So many unknown outcomes and policy refusals of one account within the window hold it."""
+    breaker_accounts: Count = 10
+    """So many accounts of one platform with unknown outcomes or policy refusals within the window hold the platform."""
+    breaker_window_seconds: Seconds = 1800.0
+    """How long a circuit breaker remembers."""
+    breaker_hold_seconds: Seconds = 3600.0
+    """How long a circuit breaker holds; a person may lift it before."""
+    webhook_tries: Count = 12
+    """How often an event is sent to a webhook before it is given up; the waits double, from 10 s to 2 hours."""
     prune_done_days: Seconds = 7.0
     """Days for which the dispatch index keeps rows that are done."""
     prune_outbox_days: Seconds = 3.0
@@ -195,7 +220,7 @@ class Settings(BaseSettings):
     """One JSON object a line, or lines for people."""
     statement_timeout_seconds: Seconds = 30.0
     """PostgreSQL ends a statement that runs longer."""
-    database_pool_size: Count = 16
+    database_pool_size: Count = 20
     """Pooled connections of one process; the windows' direct connections come on top."""
 
     @classmethod
@@ -249,6 +274,43 @@ class Settings(BaseSettings):
     def _is_http(cls, value: str) -> str:
         _require_url(SecretStr(value), schemes=("http", "https"), example="http://127.0.0.1:PORT")
         return value.rstrip("/")
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_public(cls, value: str) -> str:
+        _require_url(SecretStr(value), schemes=("http", "https"), example="https://posts.example.com")
+        split = urlsplit(value)
+        if split.username is not None or split.query or split.fragment:
+            raise ValueError("holds more than an address; give https://HOST, and a path if there is one")
+        return value.rstrip("/")
+
+    @field_validator("clamav_url")
+    @classmethod
+    def _is_clamd(cls, value: str) -> str:
+        split = urlsplit(value)
+        if value and not (
+            (split.scheme == "tcp" and split.hostname) or (split.scheme == "unix" and split.path)
+        ):
+            raise ValueError(
+                "is not the address of clamd; give tcp://HOST:3310 or unix:///run/clamav/clamd.ctl"
+            )
+        return value
+
+    @field_validator("alarm_urls")
+    @classmethod
+    def _are_addresses(cls, value: SecretStr) -> SecretStr:
+        for number, word in enumerate(value.get_secret_value().split(), start=1):
+            if "://" not in word:
+                raise ValueError(
+                    f"word {number} is no address; write Apprise addresses with a space between them"
+                )
+        return value
+
+    @field_validator("deadman_url")
+    @classmethod
+    def _is_asked_for(cls, value: SecretStr) -> SecretStr:
+        _require_url(value, schemes=("http", "https"), example="https://HOST/PATH")
+        return value
 
     @field_validator("encryption_key")
     @classmethod

@@ -50,6 +50,9 @@ WAYS_OUT: Mapping[Requirement, tuple[str, str]] = {
     ),
 }
 
+_MOST_BYTES = 64 * 1024
+"""Of a file that holds a secret; a device that never ends must not be read to its end."""
+
 ORDERED_PAIRS = (
     ("connect_timeout_seconds", "publish_deadline_seconds"),
     ("publish_deadline_seconds", "drain_seconds"),
@@ -159,7 +162,11 @@ def _join_files(given: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
 
 def _read(path: str) -> tuple[str, str]:
     try:
-        text = Path(path).read_text(encoding="utf-8").strip()
+        with Path(path).open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            return "", f"the file it names has more than {_MOST_BYTES:,} bytes; it must hold the value alone"
+        text = content.decode("utf-8").strip()
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the path
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         return "", f"the file it names cannot be read ({reason}); check path and permissions"

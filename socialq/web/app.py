@@ -9,7 +9,7 @@ import sqlalchemy.exc
 import structlog
 from flask import Flask, render_template
 
-from socialq.web import formats, health, metrics, targets_page
+from socialq.web import consent_page, deauthorise_page, formats, health, media, metrics, targets_page
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -37,10 +37,18 @@ def create_app(wiring: Wiring) -> Flask:
     """Build the app on a wiring. Connects to nothing."""
     app = Flask("socialq.web")
     app.config["MAX_CONTENT_LENGTH"] = 64 * 1024
-    app.jinja_env.filters |= {"account": formats.account, "instant": formats.instant, "words": formats.words}
+    app.jinja_env.filters |= {
+        "account": formats.account,
+        "instant": formats.instant,
+        "there": formats.there,
+        "words": formats.words,
+    }
     app.register_blueprint(health.build(wiring))
     app.register_blueprint(metrics.build(wiring))
+    app.register_blueprint(media.build(wiring))
     app.register_blueprint(targets_page.build(wiring))
+    app.register_blueprint(consent_page.build(wiring))
+    app.register_blueprint(deauthorise_page.build(wiring))
     app.after_request(_with_headers)
     for kind in (psycopg.OperationalError, psycopg.InterfaceError, sqlalchemy.exc.TimeoutError):
         app.register_error_handler(kind, _database_away)

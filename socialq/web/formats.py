@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
@@ -18,6 +19,14 @@ def instant(moment: datetime | None) -> Markup:
     utc = moment.astimezone(UTC)
     shown = f"{utc.day} {utc:%b %Y, %H:%M:%S}"
     return Markup('<time datetime="{}">{}</time>').format(utc.isoformat(timespec="seconds"), shown)
+
+
+def there(moment: datetime | None, zone: str) -> str:
+    """Write an instant on the clocks of a client, as people there read it; empty in UTC, where it stands already."""
+    if moment is None or zone in {"UTC", "Etc/UTC"}:
+        return ""
+    local = moment.astimezone(ZoneInfo(zone))
+    return f"{local.day} {local:%b, %H:%M} {zone}"
 
 
 def words(name: str) -> str:

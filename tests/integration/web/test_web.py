@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,6 +53,19 @@ def tenant_with_posts(wiring: Wiring, name: str, *, posts: int = 1, text: str = 
         account = make_account(wiring.stores, tenant, client)
         make_post(wiring.stores, tenant, client, [account], texts=[f"{text} {number}"])
     return tenant
+
+
+def test_a_posts_time_stands_there_in_utc_and_on_its_clients_clocks(
+    wiring: Wiring, browser: FlaskClient
+) -> None:
+    """Whoever reads "09:00" must not wonder whose nine it is."""
+    tenant = tenants.add(wiring.stores, name="acme", actor="test").id
+    client = make_client(wiring.stores, tenant, time_zone="Asia/Kolkata")
+    account = make_account(wiring.stores, tenant, client)
+    at = datetime(2027, 3, 22, 20, 0, tzinfo=UTC)
+    make_post(wiring.stores, tenant, client, [account], publish_at=at)
+    page = browser.get("/").get_data(as_text=True)
+    assert "22 Mar 2027, 20:00:00</time> UTC · 23 Mar, 01:30 Asia/Kolkata" in page
 
 
 def test_healthz_asks_nobody(browser: FlaskClient) -> None:
