@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
+
+from socialq.domain.media_rules import GifRules, ImageRules, MediaRules, VideoRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
     from socialq.domain.outcomes import (
         LookResult,
@@ -28,8 +31,26 @@ if TYPE_CHECKING:
         TakedownOutcome,
     )
     from socialq.domain.rates import RateLimit
-    from socialq.providers.consent import Consent
+    from socialq.providers.consent import Consent, Granted
     from socialq.providers.http import Answer, Call, Http
+
+__all__ = [
+    "AccountAccess",
+    "Adapter",
+    "AppCredentials",
+    "Connection",
+    "Finder",
+    "GifRules",
+    "ImageRules",
+    "KeyDeduplication",
+    "MediaItem",
+    "MediaRules",
+    "Part",
+    "PrepareStep",
+    "Problem",
+    "Refreshed",
+    "VideoRules",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,18 +183,35 @@ class Adapter(ABC):
     """One platform. Stateless and shared between threads."""
 
     platform: ClassVar[str]
+    api_root: ClassVar[str] = ""
+    """The `base_url` of the platform itself; empty where every server is its own."""
     required_scopes: ClassVar[frozenset[str]]
     """Without these the account can't publish (guard 6)."""
     finder: ClassVar[Finder | None]
+    """How the platform's accounts can be looked through at best; `finder_of` says it of one account."""
+    renews_itself: ClassVar[bool] = False
+    """There are no refresh tokens: the access token itself is traded for a new one, while it lives."""
+    refresh_ahead: ClassVar[timedelta] = timedelta(minutes=5)
+    """How long before its end an access token is refreshed."""
+    least_token_age: ClassVar[timedelta] = timedelta(0)
+    """How old a token must be before the platform refreshes it."""
     prepare_ahead: ClassVar[timedelta | None] = None
     """How long before its slot a post with media is prepared; None: nothing is done ahead."""
+    prepares_texts: ClassVar[bool] = False
+    """Posts without files have something to prepare too."""
     rate_limits: ClassVar[tuple[RateLimit, ...]] = ()
     """How many publish requests the platform allows; our own buckets keep to it, so that none is wasted."""
     deduplicates: ClassVar[KeyDeduplication | None]
     """The platform's promise at best; `promises_deduplication` says whether this account's server keeps it."""
 
+    media_rules: ClassVar[MediaRules | None] = None
+    """What files it takes; a picture that breaks a rule is made to fit when the post is written. None: any."""
     consent: ClassVar[Consent | None] = None
     """How a person gives consent (OAuth); None: accounts are added with a token or a password."""
+    signs_in_with: ClassVar[str | None] = None
+    """What a person gives beside a name where there are no tokens to copy ("app password"); None: no such thing."""
+    refresh_needs_app: ClassVar[bool] = True
+    """Whether a refresh token is of use only together with the application that it was given to."""
 
     @abstractmethod
     def connect(
@@ -222,10 +260,22 @@ class Adapter(ABC):
         minutes before it are not considered.
         """
 
+    def sign_in(
+        self, http: Http, *, base_url: str, identifier: str, password: str, now: datetime
+    ) -> Granted | PrepareFailure:
+        """Trade a name and a password for tokens, once; only where `signs_in_with` says what password."""
+        del http, base_url, identifier, password, now
+        raise LookupError(f"nobody signs in to {self.platform} with a password")
+
     def finder_of(self, *, remote_user_id: str, scopes: frozenset[str]) -> Finder | None:
         """How this account can be looked through; None: nothing can be found there, and a person must look."""
         del remote_user_id, scopes
         return self.finder
+
+    def media_rules_of(self, limits: Mapping[str, Any]) -> MediaRules | None:
+        """What files this account takes, where its server has limits of its own."""
+        del limits
+        return self.media_rules
 
     def usage(self, answer: Answer) -> RateLimited | Ours | None:
         """Read from any answer, also a good one, that nothing more should be sent for a while."""
@@ -236,6 +286,11 @@ class Adapter(ABC):
         """Ask the platform what a person should know at compose, such as a mention of nobody. Blocks nothing."""
         del http, account, parts
         return []
+
+    def permalink(self, http: Http, account: AccountAccess, *, remote_id: str) -> str | None:
+        """Ask for a live part's address, where the answer to its publish step does not tell it. Best effort."""
+        del http, account, remote_id
+        return None
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build the request that takes a live part down; None: the platform's API can't."""
@@ -257,8 +312,8 @@ class Adapter(ABC):
     ) -> Refreshed | PrepareFailure:
         """Trade a refresh token for a new pair. `AuthLost`: this refresh token is spent, revoked or expired.
 
-        Only called while the account's refresh lease is held. Platforms whose tokens never expire don't
-        override this.
+        Where tokens renew themselves, the access token stands for it, and `app` may be empty. Only called
+        while the account's refresh lease is held. Platforms whose tokens never expire don't override this.
         """
         del http, base_url, refresh_token, app, now
         raise LookupError(f"{self.platform}'s tokens are never refreshed")

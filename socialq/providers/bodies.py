@@ -59,7 +59,24 @@ class MultipartBody:
         yield self._after
 
 
-def body_of(call: Call) -> Body | MultipartBody:
+class FileBody:
+    """A file as the whole body, read while it is sent. Each iteration opens the file anew."""
+
+    def __init__(self, file: UploadFile) -> None:
+        self.content_type = file.mime_type
+        self._file = file
+
+    def __len__(self) -> int:
+        return self._file.byte_size
+
+    def __iter__(self) -> Iterator[bytes]:
+        return _pieces(self._file)
+
+
+AnyBody = Body | MultipartBody | FileBody
+
+
+def body_of(call: Call) -> AnyBody:
     """Encode the body of `call`; empty where it has none."""
     if call.json is not None:
         text = json.dumps(call.json, ensure_ascii=False, separators=(",", ":"))
@@ -69,10 +86,12 @@ def body_of(call: Call) -> Body | MultipartBody:
         return Body(content=content, content_type="application/x-www-form-urlencoded")
     if call.multipart is not None:
         return MultipartBody(call.multipart)
+    if call.file is not None:
+        return FileBody(call.file)
     return Body(content=b"")
 
 
-def head_of(call: Call, body: Body | MultipartBody, *, user_agent: str) -> bytes:
+def head_of(call: Call, body: AnyBody, *, user_agent: str) -> bytes:
     """Write the request line and headers of `call` for a connection that serves it alone."""
     split = urlsplit(call.url)
     target = split.path or "/"

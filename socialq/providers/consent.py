@@ -47,6 +47,8 @@ class Channel:
     scopes: frozenset[str] = frozenset()
     problem: str | None = None
     """Why it can't be connected, such as a missing role; None: it can."""
+    granted_by: str | None = None
+    """The person whose consent it is, as the platform's callbacks name them; None: it has no callbacks."""
 
 
 class Consent(ABC):

@@ -28,7 +28,7 @@ import urllib3.connectionpool
 import urllib3.exceptions
 
 from socialq.domain.outcomes import Evidence, Transient, Unknown
-from socialq.providers.bodies import Body, BodyUnreadable, MultipartBody, body_of, head_of
+from socialq.providers.bodies import AnyBody, Body, BodyUnreadable, body_of, head_of
 from socialq.providers.connecting import (
     Exchange,
     GuardedDialer,
@@ -203,7 +203,7 @@ class Opened:
         *,
         call: Call,
         head: bytes,
-        body: Body | MultipartBody,
+        body: AnyBody,
         sock: socket.socket,
         exchange: Exchange,
     ) -> None:
@@ -311,7 +311,8 @@ def _finished(
     if len(body) > limit:
         exchange.failure = "too_large"
         return exchange.failed()
-    return Answer(status=status, headers=headers, body=body, secrets=call.secrets())
+    secrets = call.secrets()
+    return Answer(status=status, headers=headers, body=body, secrets=secrets, subject=call.subject)
 
 
 def _decoded(body: bytes, encoding: str, limit: int) -> bytes:

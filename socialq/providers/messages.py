@@ -53,7 +53,7 @@ class Multipart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Call:
-    """One HTTP request, not yet sent. At most one of `json`, `form` and `multipart` is its body."""
+    """One HTTP request, not yet sent. At most one of `json`, `form`, `multipart` and `file` is its body."""
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     url: str
@@ -62,10 +62,14 @@ class Call:
     json: object | None = None
     form: Sequence[tuple[str, str]] | None = None
     multipart: Multipart | None = None
+    file: UploadFile | None = None
+    """The body is this file, byte for byte, under its own type; its name and filename are not sent."""
+    subject: str | None = None
+    """The id that the request is about, for an answer that names none: handed to the answer, never sent."""
 
     def __post_init__(self) -> None:
-        if sum(body is not None for body in (self.json, self.form, self.multipart)) > 1:
-            raise ValueError("a call has one body: json, form or multipart")
+        if sum(body is not None for body in (self.json, self.form, self.multipart, self.file)) > 1:
+            raise ValueError("a call has one body: json, form, multipart or file")
         for name, value in self.headers.items():
             # The value is left out of the message: it may be a token.
             if not _HEADER_NAME.fullmatch(name) or _BREAKS_A_HEADER.search(value):
@@ -116,6 +120,8 @@ class Answer:
     body: bytes = field(default=b"", repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """What the call held that an excerpt must not repeat, should the platform echo it."""
+    subject: str | None = None
+    """The `subject` of the call that this answers."""
 
     def json(self) -> object | None:
         """Return the body as JSON; None where it is none (or is `null`)."""

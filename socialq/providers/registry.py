@@ -5,14 +5,24 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
+from socialq.providers.bluesky import Bluesky
+from socialq.providers.facebook import Facebook
+from socialq.providers.instagram import Instagram
+from socialq.providers.linkedin import LinkedIn
 from socialq.providers.mastodon import Mastodon
+from socialq.providers.threads import Threads
 from socialq.providers.x import X
 
 if TYPE_CHECKING:
     from socialq.providers.base import Adapter
 
 ADAPTERS: Final[dict[str, type[Adapter]]] = {
+    "bluesky": Bluesky,
+    "facebook": Facebook,
+    "instagram": Instagram,
+    "linkedin": LinkedIn,
     "mastodon": Mastodon,
+    "threads": Threads,
     "x": X,
 }
 

@@ -31,7 +31,7 @@ class Snowflakes:
         Ids of another making are passed over.
         """
         with self._lock:
-            if int(issued) >> self._shift < self._now_ms() + FOREIGN_AFTER_MS:
+            if issued.isdecimal() and int(issued) >> self._shift < self._now_ms() + FOREIGN_AFTER_MS:
                 self._last = max(self._last, int(issued))
 
     def _now_ms(self) -> int:

@@ -173,7 +173,7 @@ def _body(post: Post) -> str:
     language = escape(str(post.details.get("language") or ""))
     lang = f' lang="{language}"' if language else ""
     text = f'<p class="text" dir="auto"{lang}>{_linked(post.text)}</p>' if post.text else ""
-    content = text + _media(post.media)
+    content = text + _media(post.media) + _card(post.details.get("card"))
     warning = post.details.get("spoiler_text")
     if not warning:
         return content
@@ -201,6 +201,9 @@ def _media(media: Sequence[Mapping[str, Any]]) -> str:
 def _figure(media: Mapping[str, Any]) -> str:
     description = escape(media.get("description") or "")
     address = escape(f"/media/{media['file']}")
+    if media["type"] == "document":
+        title = escape(media.get("title") or media["file"])
+        return f'<figure><a class="card" href="{address}"><bdi dir="auto">{title}</bdi></a></figure>'
     if media["type"] == "video":
         shown = f'<video controls preload="metadata" src="{address}" aria-label="{description}"></video>'
     elif media["type"] == "audio":
@@ -209,6 +212,17 @@ def _figure(media: Mapping[str, Any]) -> str:
         shown = f'<a href="{address}"><img src="{address}" alt="{description}" loading="lazy"></a>'
     note = f'<b>ALT</b><bdi dir="auto">{description}</bdi>' if description else "<b>NO ALT TEXT</b>"
     return f"<figure>{shown}<figcaption>{note}</figcaption></figure>"
+
+
+def _card(card: Any) -> str:
+    """A link's preview: `url`, `title`, and a `description` if it has one."""
+    if not isinstance(card, dict):
+        return ""
+    description = f"<span>{escape(str(card['description']))}</span>" if card.get("description") else ""
+    return (
+        f'<a class="card" href="{escape(str(card["url"]))}" rel="nofollow noopener noreferrer">'
+        f"<bdi>{escape(str(card['title']))}</bdi>{description}</a>"
+    )
 
 
 def _plural(word: str, number: int) -> str:

@@ -88,6 +88,9 @@ details.warned summary { cursor: pointer; font-weight: 600; margin-top: 2px; }
 }
 .media.many img { aspect-ratio: 4 / 3; }
 .media audio { width: 100%; }
+a.card { display: block; margin-top: 10px; padding: 10px 12px; border: 1px solid var(--line);
+  border-radius: 10px; overflow-wrap: anywhere; font-weight: 600; }
+a.card span { display: block; color: var(--soft); font-size: .875rem; font-weight: 400; }
 .media figcaption { color: var(--soft); font-size: .8rem; margin-top: 3px; overflow-wrap: anywhere; }
 .media figcaption b { font-size: .68rem; letter-spacing: .05em; margin-inline-end: 5px; }
 .empty {

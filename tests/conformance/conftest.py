@@ -6,13 +6,10 @@ Every test runs for every adapter of the registry, by the generic interface alon
 
 from __future__ import annotations
 
-import io
 import itertools
-import struct
-import zlib
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
 
@@ -20,9 +17,11 @@ from socialq.domain.outcomes import Prepared, PublishOutcome
 from socialq.providers.base import AccountAccess, Adapter, Connection, MediaItem, Part
 from socialq.providers.http import Answer, Http, NetworkFailure, read_lost
 from socialq.providers.registry import ADAPTERS, adapter_for
+from tests.pictures import jpeg, png
+from tests.public_files import public_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.fixtures_sandbox import RunningSandbox
 
@@ -43,9 +42,63 @@ class Sample:
     """How many requests a look for one of a few posts takes."""
     settings: dict[str, Any] = field(default_factory=dict)
     """What must be turned on the simulated platform, so that equal texts can be posted."""
+    finds_by_key: bool = False
+    """A look asks for the part's own key, so another part with the same words is another post."""
+    look_needs_token: bool = True
+    """False: anybody may read what is public, so a look tells the truth also after the token has ended."""
+    picture: Callable[..., MediaItem] = field(default=png)
+    """Makes a picture that the platform takes: `alt_text=`, `media_id=`."""
+    wait_grain_seconds: float = 0.0
+    """How coarsely the platform tells a wait: 60 where it tells whole minutes."""
+    needs_media: bool = False
+    """There are no posts of text alone: each gets a picture."""
+    follows_as: Literal["post", "comment"] = "post"
+    """What stands under a post: a segment of its thread, or only a comment."""
+    knows_published: bool = False
+    """Its containers tell whether they were published: then no listing proves absence."""
+    wishes: dict[str, Any] = field(default_factory=dict)
+    """What kind of account the sandbox makes."""
+    waits_until_midnight: bool = False
+    """Its limits are by the day, and it says nothing of how long."""
+    unknown_post: str = "999999"
+    """An id that no post has."""
 
 
 SAMPLES = {
+    "bluesky": Sample(
+        too_long="x" * 301,
+        reads_with=(
+            "Größe & <b>höher</b> 👩‍👩‍👧‍👦\r\nSee https://example.com/a/very/long/path?x=1&y=2#top,\n\n\n"
+            "example.org/path?q=1 or end.Next, @nobody and #hash &amp; more $ACME"
+        ),
+        look_requests=1,
+        finds_by_key=True,
+        look_needs_token=False,
+    ),
+    "linkedin": Sample(
+        too_long="x" * 3001,
+        reads_with=(
+            "Größe & <b>höher</b> 👩‍👩‍👧‍👦\r\nSee https://example.com/a_b/path(1)?x=1&y=2#top, [a|b] {c} * ~ \\,\n\n\n"
+            "@nobody, me@example.com, C# and #hash #1a_b &amp; more"
+        ),
+        look_requests=1,
+        settings={"duplicate_window_s": 0},
+        follows_as="comment",
+        wishes={"kind": "organization"},
+        waits_until_midnight=True,
+        unknown_post="urn:li:share:999999",
+    ),
+    "facebook": Sample(
+        too_long="x" * 63_207,
+        reads_with=(
+            "Größe & <b>höher</b> 👩‍👩‍👧‍👦\r\nSee https://example.com/a/very/long/path?x=1&y=2#top,\n\n\n"
+            "example.org/path?q=1 or end.Next, @nobody and #hash &amp; more"
+        ),
+        look_requests=1,
+        settings={"refuses_repeats": False},
+        follows_as="comment",
+        wait_grain_seconds=60,
+    ),
     "mastodon": Sample(
         too_long="x" * 501,
         reads_with=(
@@ -53,6 +106,29 @@ SAMPLES = {
             "@nobody@example.org and #hash &amp; more"
         ),
         look_requests=2,
+    ),
+    "instagram": Sample(
+        too_long="x" * 2201,
+        reads_with=(
+            "Größe & <b>höher</b> 👩‍👩‍👧‍👦\r\nSee https://example.com/a/very/long/path/that/is/cut?x=1&y=2#top,\n\n\n"
+            "@nobody and #hash &amp; more  "
+        ),
+        look_requests=1,
+        wait_grain_seconds=60.0,
+        picture=jpeg,
+        needs_media=True,
+        follows_as="comment",
+        knows_published=True,
+    ),
+    "threads": Sample(
+        too_long="x" * 497 + "👍",
+        reads_with=(
+            "Größe & <b>höher</b> 👩‍👩‍👧‍👦\r\nSee https://example.com/a/very/long/path/that/is/cut?x=1&y=2#top,\n\n\n"
+            "@nobody and #hash &amp; more  "
+        ),
+        look_requests=1,
+        wait_grain_seconds=60.0,
+        knows_published=True,
     ),
     "x": Sample(
         too_long="あ" * 140 + "x",
@@ -78,9 +154,11 @@ class Rig:
         self.name = f"conf{next(_numbers)}"
         if self.sample.settings:
             sandbox.settings(platform, **self.sample.settings)
-        created = sandbox.create_account(self.name, platform)
+        created = sandbox.create_account(self.name, platform, **self.sample.wishes)
         self.base_url, self.token = created["base_url"], created["access_token"]
-        connection = self.adapter.connect(http, base_url=self.base_url, token=self.token)
+        connection = self.adapter.connect(
+            http, base_url=self.base_url, token=self.token, remote_user_id=created.get("remote_user_id")
+        )
         assert isinstance(connection, Connection), connection
         self.connection = connection
         self.account = AccountAccess(
@@ -93,13 +171,33 @@ class Rig:
             limits=connection.limits,
             scopes=connection.scopes,
         )
-        self.prepared: dict[str, Any] = {}
+        self._prepared: dict[str, dict[str, Any]] = {}
+        self._latest_key = ""
+
+    @property
+    def prepared(self) -> dict[str, Any]:
+        """What is stored of the part that was used last."""
+        return self._prepared.setdefault(self._latest_key, {})
+
+    def stored_for(self, part: Part) -> dict[str, Any]:
+        """What is stored of a part."""
+        return self._prepared.setdefault(part.key, {})
 
     def part(self, text: str, **more: Any) -> Part:
-        return Part(**{"number": 1, "text": text, "key": f"key-{next(_numbers)}", "key_instant": _INSTANT} | more)
+        """Make a part that the platform takes: with a file where it needs one, and replying as what may stand there."""
+        role = self.sample.follows_as if more.get("parent_id") else "post"
+        media = (self.picture(),) if self.sample.needs_media and role == "post" else ()
+        key = f"key-{next(_numbers)}"
+        given = {"number": 1, "text": text, "key": key, "key_instant": _INSTANT, "role": role, "media": media}
+        return Part(**given | more)
+
+    def picture(self, **more: str) -> MediaItem:
+        """Make a small picture that the platform takes, at a public address too."""
+        return with_link(self.sample.picture(**more))
 
     def prepare(self, part: Part) -> list[object]:
         """Run steps as the pipeline does, until none is left or one fails; return what they came to."""
+        self._latest_key = part.key
         results: list[object] = []
         while steps := self.adapter.prepare_steps(self.account, part, self.prepared):
             result = steps[0].run(self.http)
@@ -111,7 +209,10 @@ class Rig:
         return results
 
     def publish(self, part: Part) -> PublishOutcome:
-        """Send the one request; translate the answer, or its loss."""
+        """Prepare what is left, send the one request; translate the answer, or its loss."""
+        failed = [result for result in self.prepare(part) if not isinstance(result, Prepared)]
+        if failed:
+            return cast("PublishOutcome", failed[0])
         call = self.adapter.publish_call(self.account, part, self.prepared)
         with self.http.open(call, deadline_seconds=DEADLINE_SECONDS) as opened:
             answer = opened if isinstance(opened, NetworkFailure) else opened.send()
@@ -122,6 +223,7 @@ class Rig:
     def look(
         self, part: Part, *, sent_after: datetime | None = None, claimed_ids: frozenset[str] = frozenset()
     ) -> object:
+        self._latest_key = part.key
         after = sent_after or datetime.now(UTC)
         return self.adapter.look(
             self.http,
@@ -157,21 +259,8 @@ def rig(request: pytest.FixtureRequest, sandbox: RunningSandbox) -> Iterator[Rig
     http.close()
 
 
-def png(*, alt_text: str = "", media_id: str = "m1") -> MediaItem:
-    """Make a small picture."""
-    pixels = zlib.compress(b"\0\xff\0\0" * 4)
-    content = b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in (
-            (b"IHDR", struct.pack(">IIBBBBB", 1, 4, 8, 2, 0, 0, 0)),
-            (b"IDAT", pixels),
-            (b"IEND", b""),
-        )
-    )
-    return MediaItem(
-        media_id=media_id,
-        mime_type="image/png",
-        byte_size=len(content),
-        alt_text=alt_text,
-        open=lambda: io.BytesIO(content),
-    )
+def with_link(item: MediaItem) -> MediaItem:
+    """Serve a file at a public address."""
+    with item.open() as stream:
+        address = public_files().serve(stream.read(), f"{item.media_id}.{item.mime_type.partition('/')[2]}")
+    return replace(item, link=lambda: address)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,7 +27,9 @@ from socialq.domain.outcomes import (
     Unknown,
 )
 from socialq.providers.base import Connection
-from tests.conformance.conftest import Rig, png
+
+if TYPE_CHECKING:
+    from tests.conformance.conftest import Rig
 
 # For each kind: what the publish step comes to, and whether the post is live afterwards.
 AT_PUBLISH = {
@@ -101,7 +104,7 @@ def test_a_look_settles_every_unknown_outcome(rig: Rig, kind: str) -> None:
 @pytest.mark.parametrize("kind", ELSEWHERE)
 def test_a_fault_while_preparing_is_never_unknown(rig: Rig, kind: str) -> None:
     """An upload that fails says how; nothing is public, and the step may be repeated."""
-    part = rig.part("With a picture", media=(png(alt_text="A red line"),))
+    part = rig.part("With a picture", media=(rig.picture(alt_text="A red line"),))
     rig.fault("prepare", kind, **SLOW.get(kind, {}))
     result, *_ = rig.prepare(part)
     expected = ELSEWHERE[kind]
@@ -166,15 +169,18 @@ def test_an_account_says_who_it_is_and_what_it_may(rig: Rig) -> None:
 
 def test_a_revoked_token_is_auth_lost_at_every_step(rig: Rig) -> None:
     """Publish, prepare, look and connect agree that a person must reconnect."""
-    part = rig.part("Revoked", media=(png(),))
+    part = rig.part("Revoked", media=(rig.picture(),))
     rig.prepare(part)
     rig.sandbox.revoke(rig.name, rig.platform)
     assert isinstance(rig.publish(part), AuthLost)
     rig.prepared.clear()
     assert isinstance(rig.prepare(part)[-1], AuthLost)
     looked = rig.look(part)
-    assert isinstance(looked, CannotTell)
-    assert isinstance(looked.failure, AuthLost)
+    if rig.sample.look_needs_token:
+        assert isinstance(looked, CannotTell)
+        assert isinstance(looked.failure, AuthLost)
+    else:
+        assert isinstance(looked, Absent)
     assert isinstance(rig.adapter.connect(rig.http, base_url=rig.base_url, token=rig.token), AuthLost)
     assert rig.ledger() == []
 
@@ -190,7 +196,12 @@ def test_a_rate_limit_says_how_long(rig: Rig) -> None:
     rig.fault("publish", "rate_limit", retry_after_s=77)
     outcome = rig.publish(rig.part("Too often"))
     assert isinstance(outcome, RateLimited)
-    assert 75 <= outcome.retry_after_seconds <= 80
+    if rig.sample.waits_until_midnight:
+        now = datetime.now(UTC)
+        midnight = now.replace(hour=0, minute=0, second=0) + timedelta(days=1)
+        assert abs(outcome.retry_after_seconds - (midnight - now).total_seconds()) <= 60
+        return
+    assert 75 <= outcome.retry_after_seconds <= 80 + rig.sample.wait_grain_seconds
 
 
 def test_an_accepted_post_is_live_as_it_was_written(rig: Rig) -> None:
@@ -200,7 +211,8 @@ def test_an_accepted_post_is_live_as_it_was_written(rig: Rig) -> None:
     (row,) = rig.ledger()
     assert isinstance(outcome, Accepted)
     assert (outcome.remote_id, row["text"]) == (row["id"], part.text)
-    assert outcome.permalink is not None
+    address = outcome.permalink or rig.adapter.permalink(rig.http, rig.account, remote_id=outcome.remote_id)
+    assert address is not None
     assert outcome.accepted_at is not None
     assert abs(datetime.now(UTC) - outcome.accepted_at) < timedelta(minutes=1)
 
@@ -216,7 +228,10 @@ def test_what_passes_the_check_is_accepted_and_what_is_too_long_is_refused_by_bo
 
 def test_files_arrive_in_order_with_their_descriptions(rig: Rig) -> None:
     """Each file is uploaded once, its id stored at once, and all are part of the post."""
-    media = (png(alt_text="first", media_id="m1"), png(alt_text="second", media_id="m2"))
+    media = (
+        rig.picture(alt_text="first", media_id="m1"),
+        rig.picture(alt_text="second", media_id="m2"),
+    )
     part = rig.part("Two pictures", media=media)
     assert all(isinstance(result, Prepared) for result in rig.prepare(part))
     assert rig.prepare(part) == []
@@ -241,7 +256,7 @@ def test_a_thread_hangs_together(rig: Rig) -> None:
 
 def test_a_reply_to_what_is_gone_is_rejected(rig: Rig) -> None:
     """A thread whose parent was deleted can't go on by itself."""
-    assert isinstance(rig.publish(rig.part("Orphan", number=2, parent_id="999999")), Rejected)
+    assert isinstance(rig.publish(rig.part("Orphan", number=2, parent_id=rig.sample.unknown_post)), Rejected)
     assert rig.ledger() == []
 
 
@@ -256,15 +271,19 @@ def test_a_finder_never_takes_what_belongs_to_another_part(rig: Rig) -> None:
     assert isinstance(found, Found)
     assert found.remote_id == second.remote_id
     both = frozenset({first.remote_id, second.remote_id})
-    assert isinstance(rig.look(other, sent_after=before, claimed_ids=both), Absent)
+    expected = CannotTell if rig.sample.knows_published else Absent
+    assert isinstance(rig.look(other, sent_after=before, claimed_ids=both), expected)
 
 
 def test_a_finder_takes_the_oldest_match_since_the_mark(rig: Rig) -> None:
-    """What was sent first after the mark is what the mark belongs to."""
+    """What was sent first after the mark is what the mark belongs to; a part found by its key has no rival."""
     before = datetime.now(UTC)
     first = rig.publish(rig.part("Twice"))
     rig.publish(rig.part("Twice"))
     assert isinstance(first, Accepted)
+    if rig.sample.finds_by_key:
+        assert isinstance(rig.look(rig.part("Twice"), sent_after=before), Absent)
+        return
     found = rig.look(rig.part("Twice"), sent_after=before)
     assert isinstance(found, Found)
     assert found.remote_id == first.remote_id
@@ -274,7 +293,8 @@ def test_a_finder_tells_other_words_and_other_files_apart(rig: Rig) -> None:
     """Neither a similar text nor the same text with another number of files is the part."""
     assert isinstance(rig.publish(rig.part("Number 1 of 2")), Accepted)
     assert isinstance(rig.look(rig.part("Number 2 of 2")), Absent)
-    assert isinstance(rig.look(rig.part("Number 1 of 2", media=(png(),))), Absent)
+    pictures = (rig.picture(media_id="m1"), rig.picture(media_id="m2"))
+    assert isinstance(rig.look(rig.part("Number 1 of 2", media=pictures)), Absent)
 
 
 def test_a_post_from_long_before_the_mark_is_not_considered(rig: Rig) -> None:

@@ -14,20 +14,36 @@ from urllib.parse import urlsplit
 from socialq.domain.clock import Clock, SystemClock
 from socialq.domain.outcomes import Evidence, Rejected
 from socialq.domain.rates import RateLimit
-from socialq.providers.base import Adapter, Connection, Finder, KeyDeduplication
+from socialq.providers.base import Adapter, Connection, Finder, KeyDeduplication, MediaRules
 from socialq.providers.http import Call, NetworkFailure, transient_failure
-from socialq.providers.mastodon.answers import json_object, read_failure, read_status, text_id
+from socialq.providers.mastodon.answers import (
+    json_object,
+    read_deleted,
+    read_failure,
+    read_status,
+    read_used_up,
+    text_id,
+)
+from socialq.providers.mastodon.consent import MastodonConsent
 from socialq.providers.mastodon.finder import Look
-from socialq.providers.mastodon.limits import deduplicates_by_key, read_limits
+from socialq.providers.mastodon.limits import DEFAULT_LIMITS, deduplicates_by_key, media_rules, read_limits
 from socialq.providers.mastodon.media import Waiting, media_ids, steps_left
+from socialq.providers.mastodon.mentions import unknown_mentions
 from socialq.providers.mastodon.rules import check_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from socialq.domain.outcomes import LookResult, PrepareFailure, PublishOutcome
+    from socialq.domain.outcomes import (
+        LookResult,
+        PrepareFailure,
+        PublishOutcome,
+        RateLimited,
+        TakedownOutcome,
+    )
     from socialq.providers.base import AccountAccess, Part, PrepareStep, Problem
+    from socialq.providers.consent import Consent
     from socialq.providers.http import Answer, Http
 
 _COVERED_BY: Final = {
@@ -45,6 +61,7 @@ class Mastodon(Adapter):
     """Mastodon and compatible servers. Holds no state of accounts or targets."""
 
     platform: ClassVar[str] = "mastodon"
+    consent: ClassVar[Consent | None] = MastodonConsent()
     required_scopes: ClassVar[frozenset[str]] = frozenset({"write:statuses", "write:media", "read:statuses"})
     # The listing reads the database that the create wrote to; a lagging replica is given a moment.
     # https://docs.joinmastodon.org/api/rate-limits/: 300 requests in five minutes for each token.
@@ -53,6 +70,7 @@ class Mastodon(Adapter):
     prepare_ahead: ClassVar[timedelta | None] = timedelta(minutes=10)
     finder: ClassVar[Finder | None] = Finder(lag=timedelta(seconds=5))
     deduplicates: ClassVar[KeyDeduplication | None] = KeyDeduplication(life=timedelta(hours=1))
+    media_rules: ClassVar[MediaRules | None] = media_rules(DEFAULT_LIMITS)
 
     def __init__(self, *, clock: Clock | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
         """Take how time passes; the machine's clock and a real sleep unless a test says otherwise."""
@@ -88,6 +106,10 @@ class Mastodon(Adapter):
         """Check length, files and options by the account's limits."""
         return check_parts(parts, limits)
 
+    def media_rules_of(self, limits: Mapping[str, Any]) -> MediaRules | None:
+        """What files the account's server takes, by its own word."""
+        return media_rules(limits)
+
     def prepare_steps(
         self, account: AccountAccess, part: Part, prepared: Mapping[str, Any]
     ) -> list[PrepareStep]:
@@ -116,6 +138,14 @@ class Mastodon(Adapter):
         del part
         return read_status(answer)
 
+    def usage(self, answer: Answer) -> RateLimited | None:
+        """Read from the headers of any answer that it was the last of its window."""
+        return read_used_up(answer, now=self._waiting.clock.now())
+
+    def advice(self, http: Http, account: AccountAccess, parts: Sequence[Part]) -> list[Problem]:
+        """Name mentions that lead to nobody."""
+        return unknown_mentions(http, account, parts)
+
     def look(
         self,
         http: Http,
@@ -130,6 +160,15 @@ class Mastodon(Adapter):
         del prepared
         look = Look(http, account, part, now=self._waiting.clock.now())
         return look.run(sent_after=sent_after, claimed_ids=claimed_ids)
+
+    def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
+        """Build `DELETE /api/v1/statuses/:id`."""
+        headers = {"Authorization": f"Bearer {account.token}"}
+        return Call(method="DELETE", url=f"{account.base_url}/api/v1/statuses/{remote_id}", headers=headers)
+
+    def read_takedown(self, answer: Answer) -> TakedownOutcome:
+        """Translate the answer to a deletion; see `answers`."""
+        return read_deleted(answer)
 
     def promises_deduplication(self, account: AccountAccess) -> bool:
         """Say yes for Mastodon itself only, by what its instance document said when it was connected."""

@@ -23,6 +23,8 @@ from socialq.domain.outcomes import (
     PublishOutcome,
     RateLimited,
     Rejected,
+    TakedownOutcome,
+    TakenDown,
     Transient,
     Unknown,
 )
@@ -69,6 +71,7 @@ _ANY_OTHER: Final = _Row(range(0), "odd_status", "unknown", "transient")
 _NOT_PROCESSED: Final = "not finished processing"
 _PROCESSING_WAIT_SECONDS: Final = 10.0
 RESET_HEADER: Final = "x-ratelimit-reset"
+_REMAINING_HEADER: Final = "x-ratelimit-remaining"
 
 
 def read_status(answer: Answer) -> PublishOutcome:
@@ -89,6 +92,26 @@ def read_failure(answer: Answer) -> PrepareFailure:
     """Translate an answer, to a request that publishes nothing, that is not what was asked for."""
     row = _row(answer.status)
     return _failure(answer, row, _exception(answer) or row.otherwise)
+
+
+def read_deleted(answer: Answer) -> TakedownOutcome:
+    """Translate the answer to `DELETE /api/v1/statuses/:id`; what the API says is not there counts as taken down."""
+    gone = answer.status in {404, 410} and "error" in json_object(answer)
+    if gone or (answer.status == 200 and text_id(json_object(answer).get("id")) is not None):
+        return TakenDown(evidence=evidence(answer, "deleted"))
+    if 200 <= answer.status < 300 or answer.status >= 500:
+        return Unknown(evidence=evidence(answer, "unreadable"))
+    return read_failure(answer)
+
+
+def read_used_up(answer: Answer, *, now: datetime) -> RateLimited | None:
+    """Read from any answer's headers that it was the last of its window; None: more may be sent."""
+    if (answer.headers.get(_REMAINING_HEADER) or "").strip() != "0":
+        return None
+    wait = asked_wait_seconds(answer.headers, now=now, reset_header=RESET_HEADER)
+    message = "the server says that nothing is left in its window"
+    said = Evidence(http_status=answer.status, code="mastodon.used_up", message=message)
+    return RateLimited(evidence=said, retry_after_seconds=wait)
 
 
 def evidence(answer: Answer, code: str) -> Evidence:

@@ -7,8 +7,11 @@ What must stay true: a limit is the server's own where it is given and makes sen
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
+
+from socialq.domain.media_rules import GifRules, ImageRules, MediaRules, VideoRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +21,9 @@ DEFAULT_LIMITS: Final[Mapping[str, Any]] = {
     "characters_reserved_per_url": 23,
     "max_media_attachments": 4,
     "image_size_limit_bytes": 16 * 1024 * 1024,
+    "image_matrix_limit": 33_177_600,
     "video_size_limit_bytes": 99 * 1024 * 1024,
+    "video_frame_rate_limit": 120,
     "description_limit": 1500,
     "mime_types": (
         "image/jpeg", "image/png", "image/gif", "image/webp", "image/heic", "image/heif", "image/avif",
@@ -37,7 +42,9 @@ _PLACES: Final = (
     ("characters_reserved_per_url", "statuses", "characters_reserved_per_url"),
     ("max_media_attachments", "statuses", "max_media_attachments"),
     ("image_size_limit_bytes", "media_attachments", "image_size_limit"),
+    ("image_matrix_limit", "media_attachments", "image_matrix_limit"),
     ("video_size_limit_bytes", "media_attachments", "video_size_limit"),
+    ("video_frame_rate_limit", "media_attachments", "video_frame_rate_limit"),
     ("description_limit", "media_attachments", "description_limit"),
 )
 
@@ -58,6 +65,30 @@ def read_limits(instance: Mapping[str, Any]) -> dict[str, Any]:
     if not configuration and isinstance(top, int) and not isinstance(top, bool) and top > 0:
         limits["max_characters"] = top
     return limits | _software(instance)
+
+
+def media_rules(limits: Mapping[str, Any]) -> MediaRules:
+    """Return what files a server takes: its own limits, and Mastodon's where it says nothing."""
+    known = ChainMap(dict(limits), dict(DEFAULT_LIMITS))
+    types = [str(mime_type) for mime_type in known["mime_types"]]
+    pictures = tuple(each for each in types if each.startswith("image/"))
+    videos = tuple(each for each in types if each.startswith("video/"))
+    image_bytes = int(known["image_size_limit_bytes"])
+    return MediaRules(
+        image=ImageRules(
+            types=pictures, max_bytes=image_bytes, max_pixels=int(known["image_matrix_limit"]) or None
+        )
+        if pictures
+        else None,
+        gif=GifRules(max_bytes=image_bytes) if "image/gif" in pictures else None,
+        video=VideoRules(
+            types=videos,
+            max_bytes=int(known["video_size_limit_bytes"]),
+            max_fps=float(known["video_frame_rate_limit"]) or None,
+        )
+        if videos
+        else None,
+    )
 
 
 def deduplicates_by_key(limits: Mapping[str, Any]) -> bool:

@@ -11,15 +11,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from socialq.domain.clock import Clock, SystemClock
-from socialq.domain.outcomes import Rejected
-from socialq.providers.base import Adapter, Connection, Finder, KeyDeduplication
+from socialq.domain.outcomes import Evidence, RateLimited, Rejected
+from socialq.providers.base import Adapter, Connection, Finder, KeyDeduplication, MediaRules
 from socialq.providers.http import Call, NetworkFailure, transient_failure
 from socialq.providers.x import tokens
-from socialq.providers.x.answers import read_created, read_failure
+from socialq.providers.x.answers import read_created, read_deleted, read_failure
+from socialq.providers.x.consent import API_ROOT, XConsent
 from socialq.providers.x.finder import Look
-from socialq.providers.x.limits import DEFAULT_LIMITS
+from socialq.providers.x.limits import DEFAULT_LIMITS, MEDIA_RULES
 from socialq.providers.x.media import media_ids, steps_left
+from socialq.providers.x.mentions import unknown_mentions
 from socialq.providers.x.problems import data_of, digits_id, evidence
+from socialq.providers.x.rate import used_up
 from socialq.providers.x.rules import check_parts
 from socialq.providers.x.uploads import Waiting
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from socialq.domain.outcomes import LookResult, PrepareFailure, PublishOutcome
+    from socialq.domain.outcomes import LookResult, PrepareFailure, PublishOutcome, TakedownOutcome
     from socialq.providers.base import (
         AccountAccess,
         AppCredentials,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
         Problem,
         Refreshed,
     )
+    from socialq.providers.consent import Consent
     from socialq.providers.http import Answer, Http
 
 
@@ -43,12 +47,15 @@ class X(Adapter):
     """X. Holds no state of accounts or targets."""
 
     platform: ClassVar[str] = "x"
+    api_root: ClassVar[str] = API_ROOT
+    consent: ClassVar[Consent | None] = XConsent()
     required_scopes: ClassVar[frozenset[str]] = frozenset(
         {"tweet.read", "tweet.write", "users.read", "media.write"}
     )
     # A post is listed within seconds; X promises nothing, so it gets half a minute.
     finder: ClassVar[Finder | None] = Finder(lag=timedelta(seconds=30))
     deduplicates: ClassVar[KeyDeduplication | None] = None
+    media_rules: ClassVar[MediaRules | None] = MEDIA_RULES
 
     def __init__(self, *, clock: Clock | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
         """Take how time passes; the machine's clock and a real sleep unless a test says otherwise."""
@@ -107,6 +114,20 @@ class X(Adapter):
         """Translate the answer; see the table in `answers`."""
         return read_created(answer, part)
 
+    def usage(self, answer: Answer) -> RateLimited | None:
+        """Read from the headers of any answer that it was the last of its window."""
+        asked = used_up(answer.headers, now=self._waiting.clock.now())
+        if asked is None:
+            return None
+        said = Evidence(
+            http_status=answer.status, code="x.used_up", message="X says that nothing is left in its window"
+        )
+        return RateLimited(evidence=said, retry_after_seconds=asked.seconds, scope=asked.scope)
+
+    def advice(self, http: Http, account: AccountAccess, parts: Sequence[Part]) -> list[Problem]:
+        """Name mentions that lead to nobody."""
+        return unknown_mentions(http, account, parts)
+
     def look(
         self,
         http: Http,
@@ -121,6 +142,15 @@ class X(Adapter):
         del prepared
         look = Look(http, account, part, now=self._waiting.clock.now())
         return look.run(sent_after=sent_after, claimed_ids=claimed_ids)
+
+    def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
+        """Build `DELETE /2/tweets/:id`."""
+        headers = {"Authorization": f"Bearer {account.token}"}
+        return Call(method="DELETE", url=f"{account.base_url}/2/tweets/{remote_id}", headers=headers)
+
+    def read_takedown(self, answer: Answer) -> TakedownOutcome:
+        """Translate the answer to a deletion; see `answers`."""
+        return read_deleted(answer)
 
     def refresh(
         self, http: Http, *, base_url: str, refresh_token: str, app: AppCredentials, now: datetime

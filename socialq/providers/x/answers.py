@@ -26,6 +26,8 @@ from socialq.domain.outcomes import (
     PublishOutcome,
     RateLimited,
     Rejected,
+    TakedownOutcome,
+    TakenDown,
     Transient,
     Unknown,
 )
@@ -180,6 +182,15 @@ def read_failure(answer: Answer) -> PrepareFailure:
     """Translate an answer, to a request that publishes nothing, that is not what was asked for."""
     row = _row(answer)
     return _failure(answer, row, row.otherwise)
+
+
+def read_deleted(answer: Answer) -> TakedownOutcome:
+    """Translate the answer to `DELETE /2/tweets/:id`; a post that is not there any more counts as taken down."""
+    if (answer.status == 200 and data_of(answer).get("deleted") is True) or answer.status == 404:
+        return TakenDown(evidence=evidence(answer, "deleted"))
+    if 200 <= answer.status < 300 or answer.status >= 500:
+        return Unknown(evidence=evidence(answer, "unreadable"))
+    return read_failure(answer)
 
 
 def says_media_unknown(answer: Answer) -> bool:

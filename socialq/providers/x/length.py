@@ -15,7 +15,7 @@ from typing import Final
 import regex
 
 from socialq.domain.text import FoundLink
-from socialq.providers.x.top_level_domains import TOP_LEVEL_DOMAINS
+from socialq.providers.top_level_domains import TOP_LEVEL_DOMAINS
 
 CHARACTERS_PER_LINK: Final = 23
 

@@ -1,6 +1,6 @@
 """How long X asks to wait, and whom it asks.
 
-The headers of a 429 arrive; seconds and a scope leave.
+The headers of a 429, or of the last good answer before it, arrive; seconds and a scope leave.
 What must stay true: a moment is measured against the answer's own `Date`; a limit of the whole application
 pauses the platform for everybody, and one account's limit pauses that account only.
 
@@ -57,6 +57,13 @@ def asked_wait(headers: Headers, *, now: datetime) -> AskedWait:
     if _number(headers.get("x-rate-limit-remaining")) is not None:
         return AskedWait(_bounded(max(asked or 0.0, _LONG_WAIT_SECONDS)), "app")
     return AskedWait(_bounded(DEFAULT_WAIT_SECONDS if asked is None else asked), "account")
+
+
+def used_up(headers: Headers, *, now: datetime) -> AskedWait | None:
+    """Read from a good answer that it was the last one of its window; None: more may be sent."""
+    if all(_number(headers.get(f"{family}-remaining")) != 0 for family, _ in _FAMILIES):
+        return None
+    return asked_wait(headers, now=now)
 
 
 def _until_reset(headers: Headers, family: str, here: datetime) -> float | None:

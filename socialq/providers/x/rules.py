@@ -36,10 +36,14 @@ def check_parts(parts: Sequence[Part], limits: Mapping[str, Any]) -> list[Proble
     if len(parts) == 1:
         return list(_check(parts[0], known))
     return [
-        replace(problem, message=f"Part {part.number} of {len(parts)}: {problem.message}")
+        replace(problem, message=f"{_name(part, parts)}: {problem.message}")
         for part in parts
         for problem in _check(part, known)
     ]
+
+
+def _name(part: Part, parts: Sequence[Part]) -> str:
+    return "First comment" if part.role == "comment" else f"Part {part.number} of {len(parts)}"
 
 
 def _check(part: Part, limits: Mapping[str, Any]) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
-"""X's refresh: a refresh token, good for one use, for a new pair of tokens.
+"""X's tokens: a refresh token, good for one use, for a new pair; and a person's code for the first pair.
 
-A refresh token and the application's credentials arrive; the new pair or a failure leaves.
+A refresh token or a code, and the application's credentials, arrive; a pair or a failure leaves.
 What must stay true: one request, on a connection of its own, never repeated here; an answer without an access
 token never replaces one; where X may have ended the old pair and its answer is lost, the failure's code says so;
 no token gets into evidence.
@@ -45,20 +45,44 @@ def refresh(
     http: Http, *, base_url: str, refresh_token: str, app: AppCredentials, now: datetime
 ) -> Refreshed | PrepareFailure:
     """Trade `refresh_token` for a new pair; see `Adapter.refresh`."""
-    call = _call(base_url, refresh_token, app)
+    form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token)]
+    return _trade(http, _call(base_url, form, app), hidden=(refresh_token, app.client_secret), now=now)
+
+
+def exchange(
+    http: Http,
+    *,
+    base_url: str,
+    code: str,
+    redirect_uri: str,
+    code_verifier: str,
+    app: AppCredentials,
+    now: datetime,
+) -> Refreshed | PrepareFailure:
+    """Trade the code of a consent for the first pair; see `Consent.exchange`."""
+    form = [
+        ("grant_type", "authorization_code"),
+        ("code", code),
+        ("redirect_uri", redirect_uri),
+        ("code_verifier", code_verifier),
+    ]
+    hidden = (code, code_verifier, app.client_secret)
+    return _trade(http, _call(base_url, form, app), hidden=hidden, now=now)
+
+
+def _trade(http: Http, call: Call, *, hidden: tuple[str, ...], now: datetime) -> Refreshed | PrepareFailure:
     with http.open(call, deadline_seconds=http.deadline_seconds) as opened:
         answer = opened if isinstance(opened, NetworkFailure) else opened.send()
     if isinstance(answer, NetworkFailure):
         failure = transient_failure(answer, platform="X")
         return _lost(failure.evidence.message) if answer.sent else failure
     if 200 <= answer.status < 300:
-        return _refreshed(json_object(answer), now) or _lost("X's answer to a refresh holds no access token")
-    hidden = tuple(secret for secret in (refresh_token, app.client_secret) if secret)
-    return _refused(replace(answer, secrets=(*answer.secrets, *hidden)))
+        return _refreshed(json_object(answer), now) or _lost("X's answer holds no access token")
+    secrets = tuple(secret for secret in hidden if secret)
+    return _refused(replace(answer, secrets=(*answer.secrets, *secrets)))
 
 
-def _call(base_url: str, refresh_token: str, app: AppCredentials) -> Call:
-    form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token)]
+def _call(base_url: str, form: list[tuple[str, str]], app: AppCredentials) -> Call:
     headers: dict[str, str] = {}
     if app.client_secret:
         # RFC 6749, 2.3.1: both are form-encoded before they are joined.
@@ -95,7 +119,7 @@ def _refused(answer: Answer) -> PrepareFailure:
     told = json_object(answer).get("error")
     error = told if isinstance(told, str) else ""
     if answer.status >= 500 or answer.status == 408:
-        return _lost(f"X answered a refresh with status {answer.status}", status=answer.status)
+        return _lost(f"X's token endpoint answered with status {answer.status}", status=answer.status)
     if answer.status not in {400, 401}:
         return read_failure(answer)
     if error in _SPENT:

@@ -130,6 +130,7 @@ class Mastodon:
         return [
             Operation("POST", "/api/v1/statuses", post, self._create_status, write, describe=describe),
             Operation("GET", "/api/v1/accounts/verify_credentials", prepare, self._verify_credentials, who),
+            Operation("GET", "/api/v1/accounts/lookup", Step.OTHER, self._lookup),
             Operation("GET", "/api/v1/accounts/:id/statuses", look, statuses.listing, read),
             Operation("GET", "/api/v1/statuses/:id", look, statuses.show, read),
             Operation("GET", "/api/v1/statuses/:id/source", look, statuses.source, read),
@@ -144,6 +145,8 @@ class Mastodon:
             Operation("POST", "/api/v1/apps", prepare, oauth.register),
             Operation("GET", "/api/v1/apps/verify_credentials", prepare, oauth.verify_app),
             Operation("POST", "/oauth/token", prepare, oauth.token),
+            Operation("GET", "/oauth/authorize", Step.OTHER, oauth.ask),
+            Operation("POST", "/oauth/authorize", Step.OTHER, oauth.decide),
             Operation("GET", "/@:name/:id", Step.OTHER, self._permalink),
         ]
 
@@ -172,6 +175,15 @@ class Mastodon:
         assert call.account is not None and call.token is not None  # noqa: S101, PT018 - the gate saw to it
         entities = Entities(self._world, self.name, call.request.base_url)
         return json_answer(entities.credential_account(call.account, call.token.scopes))
+
+    def _lookup(self, call: Call) -> Answer:
+        """An account by its name; those of other servers are unknown here."""
+        entities = Entities(self._world, self.name, call.request.base_url)
+        name, _, domain = str(call.request.query.get("acct") or "").removeprefix("@").partition("@")
+        account = self._world.accounts.get(self.name, name) if domain in {"", entities.host} else None
+        if account is None:
+            raise errors.Refused(errors.NOT_FOUND, status=404)
+        return json_answer(entities.account(account))
 
     def _instance_v2(self, call: Call) -> Answer:
         return json_answer(self._about_instance(call, instance.instance_v2))

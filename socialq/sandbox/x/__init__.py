@@ -197,6 +197,7 @@ class X:
         return [
             Operation("POST", "/2/tweets", publish, posts.create, write, describe=posts.describe),
             Operation("GET", "/2/users/me", prepare, posts.myself, read),
+            Operation("GET", "/2/users/by", other, posts.users_by_names, read),
             Operation("GET", "/2/users/:id/tweets", look, posts.listing, read),
             Operation("GET", "/2/tweets/:id", look, posts.show, read),
             Operation("GET", "/2/tweets", look, posts.several, read),

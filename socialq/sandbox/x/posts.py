@@ -118,6 +118,20 @@ class Posts:
         check_query(call.request.query, FIELD_PARAMETERS)
         return json_answer({"data": self._entities(call, wanted).user(caller(call))})
 
+    def users_by_names(self, call: Call) -> Answer:
+        """Up to 100 accounts by their names, and in `errors` those that there are not."""
+        wanted = self._wanted(call)
+        check_query(call.request.query, {"usernames", *FIELD_PARAMETERS})
+        names = [name for name in str(call.request.query.get("usernames") or "").split(",") if name]
+        if not 1 <= len(names) <= MOST_IDS:
+            message = f"The `usernames` query parameter value is not between 1 and {MOST_IDS} names"
+            raise errors.Refused(errors.invalid_request(message))
+        entities = self._entities(call, wanted)
+        found = {name: self._world.accounts.get(self._platform, name) for name in names}
+        users = [entities.user(account) for account in found.values() if account is not None]
+        missing = [errors.missing("user", "usernames", name) for name in names if found[name] is None]
+        return json_answer({**({"data": users} if users else {}), **({"errors": missing} if missing else {})})
+
     def _publish(self, account: Account, draft: Draft) -> Post:
         self._check_parent(account, draft.reply_to)
         key = _text_key(draft.text)

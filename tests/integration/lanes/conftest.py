@@ -49,7 +49,7 @@ def make_wiring(tmp_path: Path) -> Iterator[Callable[..., Wiring]]:
     """A function that builds a worker's wiring on a database, as another process would."""
     made: list[Wiring] = []
 
-    def make(database_url: str, *, redis_url: str = NOBODY_LISTENS) -> Wiring:
+    def make(database_url: str, *, redis_url: str = NOBODY_LISTENS, **more: str) -> Wiring:
         wiring = Wiring(
             load_settings(
                 {
@@ -59,6 +59,7 @@ def make_wiring(tmp_path: Path) -> Iterator[Callable[..., Wiring]]:
                     "SOCIALQ_ALLOW_PRIVATE_ADDRESSES": "true",
                     "SOCIALQ_DATABASE_POOL_SIZE": "10",
                     **development_settings(tmp_path),
+                    **more,
                 }
             )
         )

@@ -167,6 +167,17 @@ def test_a_late_answer_of_a_lost_lease_does_not_replace_the_newer_pair(lanes: La
     assert account.row["status"] == "active"
 
 
+def test_a_lease_that_is_held_is_not_taken(lanes: Lanes, tokens: StoredTokens):
+    """While one worker trades the refresh token no other may: it is spent by the first use."""
+    account = lanes.account()
+    work = lanes.work(lanes.post(account))
+    first, second = new_token(), new_token()
+    assert tokens.take_lease(work.target.tenant_id, work.account, lease=first, lease_seconds=60.0)
+    assert tokens.take_lease(work.target.tenant_id, work.account, lease=second, lease_seconds=60.0) is None
+    tokens.release(work.target.tenant_id, work.account.id, lease=first)
+    assert tokens.take_lease(work.target.tenant_id, work.account, lease=second, lease_seconds=60.0)
+
+
 def test_a_refused_refresh_reads_the_row_again_before_it_gives_up(lanes: Lanes):
     """A person reconnects while a refresh with the old token is under way: the refusal harms nothing."""
     made = lanes.sandbox.create_account(f"again{id(lanes)}", "x")
@@ -179,6 +190,8 @@ def test_a_refused_refresh_reads_the_row_again_before_it_gives_up(lanes: Lanes):
     adapter = refresh.adapter_for("x")
 
     class Slow:
+        renews_itself, refresh_ahead = adapter.renews_itself, adapter.refresh_ahead
+
         def refresh(self, *arguments, **named):
             asked.set()
             assert go_on.wait(10)

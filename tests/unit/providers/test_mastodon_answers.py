@@ -127,3 +127,12 @@ def test_a_redirect_says_where_to_without_its_query() -> None:
     assert isinstance(outcome, Transient)
     assert "new.example" in outcome.evidence.message
     assert "abc" not in outcome.evidence.message
+
+
+@pytest.mark.parametrize(("remaining", "wait"), [("0", 91.0), ("1", None), ("", None), (None, None)])
+def test_a_good_answer_tells_that_it_was_the_last_of_its_window(remaining: str | None, wait: float | None):
+    """Only a plain 0 counts; the wait is until the ISO reset, by the server's own clock."""
+    headers = {} if remaining is None else {"x_ratelimit_remaining": remaining}
+    headers |= {"date": "Mon, 30 Nov 2026 18:00:00 GMT", "x_ratelimit_reset": "2026-11-30T18:01:30.000000Z"}
+    told = Mastodon().usage(answer(200, {"id": "1"}, **headers))
+    assert (None if told is None else told.retry_after_seconds) == wait

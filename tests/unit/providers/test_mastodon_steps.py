@@ -178,7 +178,9 @@ def seen(remote_id: str, *, minutes: float = 0, text: str = "hello", **more: Any
 def look(script: Script, *, account: AccountAccess = ACCOUNT, part: Part | None = None) -> object:
     adapter = Mastodon(clock=ManualClock(NOW))
     wanted = part or Part(number=1, text="hello", key="k")
-    return adapter.look(script.http, account, wanted, sent_after=NOW, claimed_ids=frozenset({"claimed"}))
+    return adapter.look(
+        script.http, account, wanted, sent_after=NOW, claimed_ids=frozenset({"claimed"}), prepared={}
+    )
 
 
 def source(text: str, spoiler_text: str = "") -> Answer:

@@ -140,7 +140,7 @@ def test_a_wrong_plan_replaces_nothing(sandbox: RunningSandbox) -> None:
             "/_accounts",
             b'{"platform":"nope","account":"x"}',
             400,
-            "platform: must be one of mastodon",
+            "platform: must be one of ",
         ),
         ("POST", "/_accounts", b'{"platform":"mastodon","account":"a b"}', 400, "account: must be"),
         ("POST", "/_accounts", b'{"platform":"mastodon"}', 400, "account: must be"),

@@ -208,3 +208,26 @@ def test_evidence_holds_the_problem_and_no_token() -> None:
     assert "No:" in outcome.evidence.message
     assert "s3cret" not in repr(outcome)
     assert "hello" not in read(answer(201, {"data": {"text": "hello"}})).evidence.message
+
+
+RESET = str(int((NOW + timedelta(seconds=90)).timestamp()))
+
+
+@pytest.mark.parametrize(
+    ("headers", "scope"),
+    [
+        ({"x-rate-limit-remaining": "0", "x-rate-limit-reset": RESET}, "account"),
+        ({"x-app-limit-24hour-remaining": "0", "x-app-limit-24hour-reset": RESET}, "app"),
+        ({"x-rate-limit-remaining": "1", "x-rate-limit-reset": RESET}, None),
+        ({"x-rate-limit-remaining": "none"}, None),
+        ({}, None),
+    ],
+)
+def test_a_good_answer_tells_that_it_was_the_last_of_its_window(headers: dict[str, str], scope: str | None):
+    """Only a plain 0 counts; the wait is until the reset, by X's own clock."""
+    told = X().usage(answer(201, {"data": {"id": "1"}}, **{"date": NOW_HEADER, **headers}))
+    if scope is None:
+        assert told is None
+    else:
+        assert isinstance(told, RateLimited)
+        assert (told.scope, told.retry_after_seconds) == (scope, 91.0)

@@ -53,7 +53,9 @@ def listing(*posts: Any, token: str | None = None, date: str = NOW_HEADER, **mor
 
 def look(script: Script, part: Part = PART, *, sent_after: datetime = NOW) -> LookResult:
     adapter = X(clock=ManualClock(NOW))
-    return adapter.look(script.http, ACCOUNT, part, sent_after=sent_after, claimed_ids=frozenset({"77"}))
+    return adapter.look(
+        script.http, ACCOUNT, part, sent_after=sent_after, claimed_ids=frozenset({"77"}), prepared={}
+    )
 
 
 def found(result: LookResult) -> str | None:

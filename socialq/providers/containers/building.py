@@ -1,0 +1,181 @@
+"""Making containers and waiting until they can be published: the requests of the prepare steps.
+
+A part, its files and a platform's `ContainerApi` arrive; what to store leaves, or a failure.
+What must stay true: none of these publishes anything; an id is returned to be stored the moment it exists; a wait
+is bounded, and what is left of it is told as a time to come back, without budget until it has taken long; no
+file's address gets into evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from socialq.domain.outcomes import (
+    AuthLost,
+    Evidence,
+    Ours,
+    Prepared,
+    PrepareFailure,
+    RateLimited,
+    Rejected,
+    Transient,
+)
+from socialq.providers.containers.api import Linked, Quota, Status
+from socialq.providers.graph.answers import meaning_of, read_failure
+from socialq.providers.graph.said import evidence, graph_id, json_object
+from socialq.providers.http import NetworkFailure, transient_failure
+from socialq.providers.messages import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from socialq.domain.clock import Clock
+    from socialq.providers.base import AccountAccess, MediaItem, Part
+    from socialq.providers.containers.api import ContainerApi
+    from socialq.providers.containers.stored import Kept
+    from socialq.providers.http import Answer, Call, Http
+
+_PAUSES_SECONDS: Final = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
+"""Before each question whether a container is ready, within one run of the step."""
+_ASK_AGAIN_SECONDS: Final = 15.0
+_PATIENCE: Final = timedelta(minutes=15)
+"""A long video takes minutes; after this the wait spends budget, so that it ends."""
+_FRESH: Final = timedelta(minutes=2)
+"""What was just made may be unseen by another of the platform's machines for seconds; after this it is gone."""
+_FRESH_WAIT_SECONDS: Final = 5.0
+QUOTA_WAIT_SECONDS: Final = 3600.0
+"""The window slides, and nobody says when a place in it gets free: it is asked again every hour."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How time passes: an argument, so that tests need none."""
+
+    clock: Clock
+    sleep: Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Building:
+    """One part on its way into a container."""
+
+    api: ContainerApi
+    account: AccountAccess
+    part: Part
+    waiting: Waiting
+
+    def make_child(self, http: Http, *, item: MediaItem) -> Prepared | PrepareFailure:
+        """Make the container of one file of a carousel."""
+        linked = self._linked(item)
+        if not isinstance(linked, Linked):
+            return linked
+        return self._make(http, self.api.child_call(self.account, linked), hidden=linked.link)
+
+    def make_whole(self, http: Http, *, children: Sequence[str]) -> Prepared | PrepareFailure:
+        """Make the container that will be published."""
+        linked = self._linked(self.part.media[0]) if self.part.media and not children else None
+        if linked is not None and not isinstance(linked, Linked):
+            return linked
+        call = self.api.whole_call(self.account, self.part, file=linked, children=children)
+        return self._make(
+            http, call, hidden="" if linked is None else linked.link, parent_id=self.part.parent_id
+        )
+
+    def await_ready(self, http: Http, *, kept: Kept, may_rebuild: bool) -> Prepared | PrepareFailure:
+        """Ask until a container is ready, some seconds long, and then leave the rest for a later time."""
+        call = self.api.status_call(self.account, kept.remote_id)
+        for pause in _PAUSES_SECONDS:
+            self.waiting.sleep(pause)
+            answer = http.send(call)
+            if isinstance(answer, NetworkFailure):
+                return transient_failure(answer, platform=self.api.dialect.label)
+            status = self.api.read_status(answer) if answer.status == 200 else None
+            if status is None:
+                return self._unreadable(answer, kept, may_rebuild=may_rebuild)
+            if status.state != "in_progress":
+                return self._ended(status, may_rebuild=may_rebuild)
+        said = self._evidence("container_in_progress", "a file is still being processed")
+        spends = self._now - kept.made_at > _PATIENCE
+        return Transient(evidence=said, retry_after_seconds=_ASK_AGAIN_SECONDS, spends_budget=spends)
+
+    def ask_quota(self, http: Http) -> Prepared | PrepareFailure:
+        """Ask whether the account may publish at all. What can't be read stops nothing: the publish step tells."""
+        answer = http.send(self.api.quota_call(self.account))
+        if isinstance(answer, NetworkFailure):
+            return Prepared(result={"known": False})
+        if answer.status != 200:
+            failure = read_failure(answer, self.api.dialect)
+            return failure if isinstance(failure, AuthLost | RateLimited | Ours) else _QUOTA_UNKNOWN
+        quota = self.api.read_quota(answer, self.part)
+        if quota is None:
+            return _QUOTA_UNKNOWN
+        if quota.is_used_up:
+            return self._used_up(quota)
+        return Prepared(result={"known": True, "used": quota.used, "total": quota.total})
+
+    @property
+    def _now(self) -> datetime:
+        return self.waiting.clock.now()
+
+    def _linked(self, item: MediaItem) -> Linked | Rejected:
+        if item.link is None:
+            message = (
+                f"{self.api.dialect.label} fetches files from a public address, and none is set here: "
+                "set the public URL of this installation"
+            )
+            return Rejected(evidence=self._evidence("no_public_address", message))
+        return Linked(item=item, link=item.link())
+
+    def _make(
+        self, http: Http, call: Call, *, hidden: str, parent_id: str | None = None
+    ) -> Prepared | PrepareFailure:
+        answer = http.send(call)
+        if isinstance(answer, NetworkFailure):
+            return transient_failure(answer, platform=self.api.dialect.label)
+        if hidden:
+            answer = replace(answer, secrets=(*answer.secrets, hidden))
+        container_id = graph_id(json_object(answer).get("id"))
+        if answer.status != 200 or container_id is None:
+            return read_failure(answer, self.api.dialect)
+        return Prepared(result={"id": container_id, "at": self._now.isoformat(), "parent_id": parent_id})
+
+    def _unreadable(self, answer: Answer, kept: Kept, *, may_rebuild: bool) -> Prepared | PrepareFailure:
+        """Read a refusal to tell a state: unknown to the platform is gone, unless it was only just made."""
+        if answer.status == 200 or meaning_of(answer, self.api.dialect).name != "not_found":
+            return read_failure(answer, self.api.dialect)
+        if self._now - kept.made_at < _FRESH:
+            said = evidence(answer, f"{self.api.dialect.platform}.container_unseen")
+            return Transient(evidence=said, retry_after_seconds=_FRESH_WAIT_SECONDS)
+        return self._ended(
+            Status(state="expired", reason="it is not known any more"), may_rebuild=may_rebuild
+        )
+
+    def _ended(self, status: Status, *, may_rebuild: bool) -> Prepared | PrepareFailure:
+        if status.state == "ready":
+            return Prepared(result={"ready": True, "at": self._now.isoformat()})
+        if status.state == "published":
+            # It can be published only once: whatever comes of a look or a person, it is not sent again from here.
+            message = "this was published already: find it on the account and mark it as published"
+            return Rejected(evidence=self._evidence("container_published", message))
+        if status.rejected is not None:
+            return status.rejected
+        if may_rebuild:
+            return Prepared(result={"gone": True, "why": redacted(status.reason)})
+        message = f"a file could not be processed: {status.reason or 'no reason is given'}"
+        return Transient(evidence=self._evidence(f"container_{status.state}", redacted(message)))
+
+    def _used_up(self, quota: Quota) -> RateLimited:
+        message = f"{quota.used} of {quota.total} posts were published in the last {quota.per_seconds / 3600:.0f} hours"
+        return RateLimited(
+            evidence=self._evidence("quota_used_up", message),
+            retry_after_seconds=QUOTA_WAIT_SECONDS,
+            reads_go_on=True,
+        )
+
+    def _evidence(self, code: str, message: str) -> Evidence:
+        return Evidence(code=f"{self.api.dialect.platform}.{code}", message=message)
+
+
+_QUOTA_UNKNOWN: Final = Prepared(result={"known": False})

@@ -1,0 +1,111 @@
+"""What is stored of a part's containers: which ones there were, and which one can be published.
+
+Prepare results arrive; `Kept` containers leave, oldest first. Pure.
+What must stay true: a stored result is never replaced, so a container that is built anew has a name of its own
+(`container`, `container.2`), and so has each time that it was seen to be ready (`container:ready`,
+`container:ready.2`); one that may have ended is not used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from socialq.providers.graph.said import graph_id
+from socialq.providers.waiting import iso_moment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WHOLE: Final = "container"
+"""The base name of the container that is published."""
+
+LIFE: Final = timedelta(hours=24)
+"""How long a container can be published after it was made."""
+TRUSTED_LIFE: Final = timedelta(hours=20)
+READY_TRUSTED: Final = timedelta(minutes=40)
+"""A container that was seen to be ready is asked again after this: it may have been dropped meanwhile."""
+REBUILDS: Final = 2
+"""How often a container that came to nothing is built anew; after that its failure is told."""
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One container, as stored under `name` and under names that begin with `name:`."""
+
+    name: str
+    remote_id: str
+    made_at: datetime
+    parent_id: str | None
+    """What it was made to reply to."""
+    gone: bool
+    """The platform said that it can't be published."""
+    seen_ready_at: datetime | None
+    """When it was last seen to be ready."""
+    times_ready: int
+
+    def is_usable(self, *, parent_id: str | None, now: datetime) -> bool:
+        """Say whether it can still be published, as a reply to `parent_id`."""
+        return not self.gone and self.parent_id == parent_id and now - self.made_at <= TRUSTED_LIFE
+
+    def is_ready(self, now: datetime) -> bool:
+        """Say whether it was seen to be ready a short time ago."""
+        return self.seen_ready_at is not None and now - self.seen_ready_at <= READY_TRUSTED
+
+    @property
+    def next_ready_name(self) -> str:
+        """The name under which the next sight of it is stored."""
+        return f"{self.name}:ready" if not self.times_ready else f"{self.name}:ready.{self.times_ready + 1}"
+
+
+def child(number: int) -> str:
+    """Return the base name of the container of file `number` of a carousel, from 1."""
+    return f"child.{number}"
+
+
+def known(prepared: Mapping[str, Any], base: str) -> list[Kept]:
+    """Return what is stored of the containers under a base name, oldest first."""
+    kept: list[Kept] = []
+    while isinstance(stored := prepared.get(name := next_name(base, kept)), dict):
+        kept.append(_kept(name, stored, prepared))
+    return kept
+
+
+def next_name(base: str, kept: list[Kept]) -> str:
+    """Return the name of the next container under a base name."""
+    return base if not kept else f"{base}.{len(kept) + 1}"
+
+
+def usable(kept: list[Kept], *, parent_id: str | None, now: datetime) -> Kept | None:
+    """Return the latest container if it can still be published."""
+    return kept[-1] if kept and kept[-1].is_usable(parent_id=parent_id, now=now) else None
+
+
+def may_rebuild(kept: list[Kept]) -> bool:
+    """Say whether one that came to nothing may be built anew."""
+    return sum(one.gone for one in kept) < REBUILDS
+
+
+def _kept(name: str, stored: dict[str, Any], prepared: Mapping[str, Any]) -> Kept:
+    sights = [
+        value
+        for key, value in prepared.items()
+        if key.startswith(f"{name}:ready") and isinstance(value, dict)
+    ]
+    remote_id, made_at, parent_id = (
+        graph_id(stored.get("id")),
+        iso_moment(stored.get("at")),
+        stored.get("parent_id"),
+    )
+    moments = [moment for sight in sights if (moment := iso_moment(sight.get("at"))) is not None]
+    return Kept(
+        name=name,
+        remote_id=remote_id or "",
+        made_at=made_at or _LONG_AGO,
+        parent_id=parent_id if isinstance(parent_id, str) else None,
+        gone=remote_id is None or any(sight.get("gone") is True for sight in sights),
+        seen_ready_at=max(moments, default=None),
+        times_ready=len(sights),
+    )

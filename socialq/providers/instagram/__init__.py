@@ -1,0 +1,5 @@
+"""Instagram."""
+
+from socialq.providers.instagram.adapter import Instagram
+
+__all__ = ["Instagram"]

@@ -1,0 +1,5 @@
+"""Threads."""
+
+from socialq.providers.threads.adapter import Threads
+
+__all__ = ["Threads"]

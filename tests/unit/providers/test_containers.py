@@ -1,0 +1,254 @@
+"""Containers without a platform: what is stored decides what is done next, and what can be published."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from socialq.domain.outcomes import Prepared, Rejected, Transient
+from socialq.providers.base import AccountAccess, MediaItem, Part
+from socialq.providers.containers.addresses import api_of, root_of
+from socialq.providers.containers.stored import known, may_rebuild
+from socialq.providers.http import Answer, Call
+from socialq.providers.instagram import Instagram
+from socialq.providers.threads import Threads
+
+NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
+LINK = "https://files.example.com/media/kX92hs0aVerySecretWord.jpg"
+ACCOUNT = AccountAccess(
+    account_id="a",
+    platform="threads",
+    base_url="https://graph.threads.net",
+    handle="mill",
+    remote_user_id="17",
+    token="a-token",
+)
+
+
+class Clock:
+    def __init__(self, at: datetime = NOW) -> None:
+        self.at = at
+
+    def now(self) -> datetime:
+        return self.at
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class Platform:
+    """Answers what it is told, and keeps what it was asked."""
+
+    deadline_seconds = 5.0
+
+    def __init__(self, *answers: tuple[int, object]) -> None:
+        self.answers = [Answer(status=status, body=json.dumps(body).encode()) for status, body in answers]
+        self.asked: list[Call] = []
+
+    def send(self, call: Call, **_: Any) -> Answer:
+        self.asked.append(call)
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def picture(number: int = 1) -> MediaItem:
+    return MediaItem(
+        media_id=f"m{number}",
+        mime_type="image/jpeg",
+        byte_size=3,
+        alt_text="",
+        open=lambda: io.BytesIO(b"jpg"),
+        link=lambda: LINK,
+    )
+
+
+def part(**more: Any) -> Part:
+    return Part(**{"number": 1, "text": "Hello", "key": "k", "media": (picture(),), **more})
+
+
+def adapter(clock: Clock | None = None) -> Threads:
+    return Threads(clock=clock or Clock(), sleep=lambda _: None)  # type: ignore[arg-type]
+
+
+def made(
+    remote_id: str = "1", *, ago: timedelta = timedelta(0), parent_id: str | None = None
+) -> dict[str, Any]:
+    return {"id": remote_id, "at": (NOW - ago).isoformat(), "parent_id": parent_id}
+
+
+def ready(*, ago: timedelta = timedelta(0)) -> dict[str, Any]:
+    return {"ready": True, "at": (NOW - ago).isoformat()}
+
+
+def next_names(prepared: dict[str, Any], **more: Any) -> list[str]:
+    return [step.name for step in adapter().prepare_steps(ACCOUNT, part(**more), prepared)]
+
+
+MINUTES, HOURS = timedelta(minutes=1), timedelta(hours=1)
+QUOTA = {"quota": {"known": True}}
+STORED = {
+    "nothing": ({}, ["container"]),
+    "made": ({"container": made()}, ["container:ready"]),
+    "ready": ({"container": made(), "container:ready": ready()}, ["quota"]),
+    "all": ({"container": made(), "container:ready": ready(), **QUOTA}, []),
+    "ready a while ago": (
+        {"container": made(ago=40 * MINUTES), "container:ready": ready(ago=39 * MINUTES), **QUOTA},
+        [],
+    ),
+    "ready long ago": (
+        {"container": made(ago=2 * HOURS), "container:ready": ready(ago=41 * MINUTES), **QUOTA},
+        ["container:ready.2"],
+    ),
+    "seen again": (
+        {
+            "container": made(ago=2 * HOURS),
+            "container:ready": ready(ago=41 * MINUTES),
+            "container:ready.2": ready(),
+            **QUOTA,
+        },
+        [],
+    ),
+    "too old": ({"container": made(ago=20 * HOURS + MINUTES), "container:ready": ready()}, ["container.2"]),
+    "gone": ({"container": made(), "container:ready": {"gone": True}}, ["container.2"]),
+    "gone, made anew": (
+        {"container": made(), "container:ready": {"gone": True}, "container.2": made("2")},
+        ["container.2:ready"],
+    ),
+    "unreadable": ({"container": {"id": "not an id"}}, ["container.2"]),
+}
+
+
+@pytest.mark.parametrize("case", STORED)
+def test_what_is_stored_decides_the_next_step(case: str) -> None:
+    """A stored result is never replaced: what is done again has a new name."""
+    prepared, expected = STORED[case]
+    assert next_names(prepared) == expected
+    assert not set(next_names(prepared)) & set(prepared)
+
+
+CHILDREN = {"child.1": made("1"), "child.2": made("2")}
+SEEN = {"child.1:ready": ready(), "child.2:ready": ready()}
+STORED_OF_A_CAROUSEL = {
+    "nothing": ({}, ["child.1", "child.2"]),
+    "one made": ({"child.1": made("1")}, ["child.2", "child.1:ready"]),
+    "both made": (CHILDREN, ["child.1:ready", "child.2:ready"]),
+    "both ready": ({**CHILDREN, **SEEN}, ["container"]),
+    "one gone": ({**CHILDREN, **SEEN, "child.2:ready": {"gone": True}}, ["child.2.2"]),
+    "one too old": ({**CHILDREN, **SEEN, "child.1": made("1", ago=21 * HOURS)}, ["child.1.2"]),
+    "whole made": ({**CHILDREN, **SEEN, "container": made("3")}, ["container:ready"]),
+    "whole ready, files over": (
+        {"container": made("3"), "container:ready": ready(), **QUOTA, "child.1": made("1", ago=21 * HOURS)},
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STORED_OF_A_CAROUSEL)
+def test_of_a_carousel_the_files_come_first(case: str) -> None:
+    """All are made before the first is waited for; once the whole is made they are of no interest."""
+    prepared, expected = STORED_OF_A_CAROUSEL[case]
+    assert next_names(prepared, media=(picture(1), picture(2))) == expected
+
+
+def test_a_reply_has_no_step_before_its_parent_is_live() -> None:
+    """And then a container of its own, whatever was made for another parent."""
+    assert next_names({}, number=2, media=()) == []
+    assert next_names({}, number=2, media=(), parent_id="9") == ["container"]
+    stored = {"container": made(parent_id="8"), "container:ready": ready()}
+    assert next_names(stored, number=2, media=(), parent_id="9") == ["container.2"]
+
+
+def test_a_container_that_is_not_ready_is_never_published() -> None:
+    """Asking for the request then is a bug; a slow worker has an hour."""
+    for prepared in ({}, {"container": made()}, {"container": made(), "container:ready": {"gone": True}}):
+        with pytest.raises(ValueError, match="no container that is ready"):
+            adapter().publish_call(ACCOUNT, part(), prepared)
+    prepared = {"container": made("77"), "container:ready": ready()}
+    call = adapter(Clock(NOW + 90 * MINUTES)).publish_call(ACCOUNT, part(), prepared)
+    assert call.url == "https://graph.threads.net/v1.0/17/threads_publish"
+    assert call.form == (("creation_id", "77"),)
+    with pytest.raises(ValueError, match="no container"):
+        adapter(Clock(NOW + 2 * HOURS)).publish_call(ACCOUNT, part(), prepared)
+
+
+def test_two_rebuilds_are_the_most() -> None:
+    """The third failure is told."""
+    gone = {"gone": True}
+    prepared = {
+        "container": made(),
+        "container:ready": gone,
+        "container.2": made(),
+        "container.2:ready": gone,
+    }
+    assert may_rebuild(known({"container": made(), "container:ready": gone}, "container"))
+    assert not may_rebuild(known(prepared, "container"))
+
+
+def run(platform: Platform, prepared: dict[str, Any], **more: Any) -> object:
+    return adapter().prepare_steps(ACCOUNT, part(**more), prepared)[0].run(platform)  # type: ignore[arg-type]
+
+
+def test_the_link_of_a_file_is_never_kept() -> None:
+    """Whoever has it can see the file; the platform repeats it in its refusal."""
+    error = {"code": 100, "message": f"The image at {LINK} is bad", "type": "OAuthException"}
+    platform = Platform((400, {"error": error}))
+    result = run(platform, {})
+    assert isinstance(result, Rejected)
+    assert "kX92hs0aVerySecretWord" not in repr(result)
+    assert dict(platform.asked[0].form or ())["image_url"] == LINK
+    assert LINK not in repr(platform.asked[0])
+
+
+def test_a_container_that_was_just_made_may_be_unseen_for_a_moment() -> None:
+    """Missing right after it was made is a lag; missing later is gone."""
+    missing = (400, {"error": {"code": 100, "error_subcode": 33, "message": "Unsupported get request."}})
+    early = run(Platform(missing), {"container": made(ago=MINUTES)})
+    assert isinstance(early, Transient)
+    assert early.retry_after_seconds == 5.0
+    late = run(Platform(missing), {"container": made(ago=3 * MINUTES)})
+    assert isinstance(late, Prepared)
+    assert late.result["gone"] is True
+
+
+def test_a_wait_spends_budget_only_after_a_quarter_of_an_hour() -> None:
+    """A long video takes minutes; one that never ends must end."""
+    working = (200, {"status": "IN_PROGRESS"})
+    soon = run(Platform(working), {"container": made(ago=14 * MINUTES)})
+    late = run(Platform(working), {"container": made(ago=16 * MINUTES)})
+    assert isinstance(soon, Transient)
+    assert isinstance(late, Transient)
+    assert (soon.spends_budget, late.spends_budget) == (False, True)
+
+
+@pytest.mark.parametrize("body", [{}, {"status": "SOMETHING_NEW"}, {"status": 7}, []])
+def test_a_state_that_nobody_knows_is_no_state(body: object) -> None:
+    """It is asked again, and neither published nor given up."""
+    result = run(Platform((200, body)), {"container": made()})
+    assert isinstance(result, Transient)
+
+
+@pytest.mark.parametrize("body", [{}, {"data": []}, {"data": [{"quota_usage": "9"}]}, {"data": [7]}, []])
+def test_a_quota_that_is_no_quota_stops_nothing(body: object) -> None:
+    """Whatever is answered in its place."""
+    result = run(Platform((200, body)), {"container": made(), "container:ready": ready()})
+    assert result == Prepared(result={"known": False})
+
+
+def test_a_base_url_with_a_version_keeps_it() -> None:
+    """Token endpoints stand at the root; the API below the version."""
+    assert api_of("https://graph.threads.net", version="v1.0") == "https://graph.threads.net/v1.0"
+    assert (
+        api_of("https://graph.instagram.com/v25.0/", version="v26.0") == "https://graph.instagram.com/v25.0"
+    )
+    assert root_of("https://graph.instagram.com/v25.0/") == "https://graph.instagram.com"
+    assert root_of("http://127.0.0.1:8790/threads") == "http://127.0.0.1:8790/threads"
+
+
+def test_containers_are_never_made_so_early_that_they_are_over_at_the_slot() -> None:
+    """What was seen ready at the earliest is still trusted at the slot."""
+    for one in (Threads, Instagram):
+        assert one.prepare_ahead is not None
+        assert one.prepare_ahead + 5 * MINUTES < 40 * MINUTES
