@@ -103,6 +103,11 @@ class Vault:
         """The id of the key that new values are encrypted with."""
         return self._active
 
+    @property
+    def key_ids(self) -> frozenset[str]:
+        """The ids of all keys there are."""
+        return frozenset(self._ciphers)
+
     def needs_rotation(self, value: str) -> bool:
         """Whether the value should be encrypted anew, with the active key. Raises `TamperedValue`."""
         return key_id_of(value) != self._active

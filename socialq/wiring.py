@@ -16,13 +16,18 @@ from typing import TYPE_CHECKING
 from socialq.domain.clock import SystemClock
 from socialq.domain.retry import RetryPolicy
 from socialq.domain.settlement import Rules
+from socialq.media.links import LinkSigner
+from socialq.media.scanning import Scanner
+from socialq.pipeline.backing_off import BackOff
 from socialq.pipeline.dispatch import Dispatcher
+from socialq.pipeline.linked_files import LinkedFiles
 from socialq.pipeline.look import Looker
 from socialq.pipeline.places import Places
 from socialq.pipeline.prepare import Preparer
 from socialq.pipeline.publish import Publisher, PublishLimits
 from socialq.pipeline.relay import Relay
 from socialq.pipeline.sweep import CellSweep, EvidenceSweep, QueueSweep
+from socialq.pipeline.takedown import Takedown
 from socialq.pipeline.window import Window
 from socialq.providers.http import Http
 from socialq.providers.registry import ADAPTERS, adapter_for
@@ -37,25 +42,36 @@ from socialq.store.prepare_store import PostgresPrepares
 from socialq.store.queue_lengths import QueueLengths
 from socialq.store.rate_buckets import RedisBuckets
 from socialq.store.stores import Stores
+from socialq.store.takedown_store import PostgresTakedowns
 from socialq.store.target_store import PostgresTargets
 from socialq.store.window_door import AdvisoryDoor
 from socialq.upkeep.facts import Facts
 from socialq.upkeep.prune import Prune
+from socialq.upkeep.quarantine import Quarantine
+from socialq.upkeep.state_holds import StateHolds
+from socialq.upkeep.statistics import Statistics
 from socialq.upkeep.stored_tokens import StoredTokens
 from socialq.upkeep.token_refresh import TokenRefresh
+from socialq.upkeep.token_upkeep import TokenUpkeep, aheads_of
 from socialq.upkeep.vacuum_check import VacuumCheck
+from socialq.upkeep.watching.findings import Limits
+from socialq.upkeep.watching.process import WatchProcess
+from socialq.upkeep.watching.sending import AppriseSender, DeadMan
+from socialq.upkeep.watching.watch import Watch
 from socialq.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from uuid import UUID
 
+    from socialq.desk.consent import Desk
     from socialq.domain.clock import Clock
     from socialq.domain.hops import Lane
     from socialq.domain.work import AccountRow
     from socialq.pipeline.ports import Queue
     from socialq.settings import Settings
 
+_QUICK_SECONDS = 3.0
 QUEUES = ("control", "publishing", "preparing")
 """The queues of `celeryconfig`."""
 OUTBOX_CHANNEL = "socialq_outbox"
@@ -115,8 +131,46 @@ class Wiring:
         )
 
     @cached_property
+    def quick_http(self) -> Http:
+        """For questions that a person waits for and that may go unanswered."""
+        return Http(
+            connect_timeout_seconds=_QUICK_SECONDS,
+            deadline_seconds=_QUICK_SECONDS,
+            allow_private_addresses=self.settings.allow_private_addresses,
+        )
+
+    @cached_property
     def files(self) -> MediaFiles:
         return MediaFiles(self.settings.media_storage)
+
+    @cached_property
+    def link_signer(self) -> LinkSigner | None:
+        """Signs public links to media; None where no public address or no key is set."""
+        settings = self.settings
+        keys = settings.encryption_keys()
+        if not (settings.public_url and keys):
+            return None
+        return LinkSigner(keys=keys, active=settings.encryption_key_id, public_url=settings.public_url)
+
+    @cached_property
+    def linked_files(self) -> LinkedFiles:
+        return LinkedFiles(storage=self.files, signer=self.link_signer)
+
+    @cached_property
+    def scanner(self) -> Scanner | None:
+        return Scanner(self.settings.clamav_url) if self.settings.clamav_url else None
+
+    @cached_property
+    def consent_desk(self) -> Desk:
+        # Few processes connect accounts, and what it imports is much.
+        from socialq.desk.consent import Desk
+
+        return Desk(
+            stores=self.stores,
+            vault=self.vault,
+            http=self.http,
+            allow_private_addresses=self.settings.allow_private_addresses,
+        )
 
     @cached_property
     def rules(self) -> Rules:
@@ -176,6 +230,16 @@ class Wiring:
         return TokenRefresh(tokens=tokens, http=self.http, adapter_for=adapter_for)
 
     @cached_property
+    def token_upkeep(self) -> TokenUpkeep:
+        return TokenUpkeep(
+            stores=self.stores,
+            tokens=StoredTokens(stores=self.stores, vault=self.vault),
+            refresh=self.token_refresh,
+            index=self.index,
+            adapters={name: adapter_for(name) for name in ADAPTERS},
+        )
+
+    @cached_property
     def buckets(self) -> RedisBuckets:
         redis_url = self.settings.redis_url.get_secret_value()
         return RedisBuckets.at(redis_url, limits_of=lambda platform: adapter_for(platform).rate_limits)
@@ -190,7 +254,7 @@ class Wiring:
             credentials=AccountCredentials(self.vault),
             tokens=self.token_refresh,
             buckets=self.buckets,
-            files=self.files,
+            files=self.linked_files,
             http=self.http,
             adapter_for=adapter_for,
             clock=self.clock,
@@ -226,11 +290,23 @@ class Wiring:
             evidence=self.evidence,
             credentials=AccountCredentials(self.vault),
             tokens=self.token_refresh,
-            files=self.files,
+            files=self.linked_files,
             http=self.http,
             adapter_for=adapter_for,
             places=self.places,
             rules=self.rules,
+        )
+
+    @cached_property
+    def takedown(self) -> Takedown:
+        return Takedown(
+            targets=self.targets,
+            takedowns=PostgresTakedowns(self.stores),
+            index=self.index,
+            credentials=AccountCredentials(self.vault),
+            tokens=self.token_refresh,
+            http=self.http,
+            adapter_for=adapter_for,
         )
 
     @cached_property
@@ -241,7 +317,7 @@ class Wiring:
             index=self.index,
             credentials=AccountCredentials(self.vault),
             tokens=self.token_refresh,
-            files=self.files,
+            files=self.linked_files,
             http=self.http,
             adapter_for=adapter_for,
             places=self._places(self.settings.preparing_concurrency),
@@ -251,6 +327,7 @@ class Wiring:
     def machine_cell(self, cell: str) -> MachineCell:
         """Build what relay and sweep see of a cell."""
         aheads = {name: adapter.prepare_ahead for name, adapter in ADAPTERS.items()}
+        aheads |= {f"{name} text": ahead for name, ahead in aheads.items() if ADAPTERS[name].prepares_texts}
         return MachineCell(
             self.stores.cell(cell),
             prepare_ahead_seconds={name: ahead.total_seconds() for name, ahead in aheads.items() if ahead},
@@ -268,7 +345,13 @@ class Wiring:
         """Build one cell's relay window: it listens on the cell's database."""
         relay = self.relay(cell)
 
+        checked: list[str] = []
+
         def scan() -> float | None:
+            if not checked:
+                # A window ends with its connection: after a failover the new one begins with this.
+                self.quarantine.check(cell)
+                checked.append(cell)
             more = relay.scan()
             self.cell_watch.reached(cell)
             return 0.0 if more else None
@@ -283,7 +366,23 @@ class Wiring:
     def dispatcher(self, queue: Queue, *, lane: Lane = "main") -> Dispatcher:
         """Build the dispatcher of a lane on its queue."""
         due = self.central_index if lane == "main" else self.prepare_index
-        return Dispatcher(due=due, queue=queue, clock=self.clock, batch=self.settings.dispatch_batch)
+        return Dispatcher(
+            due=due,
+            queue=queue,
+            clock=self.clock,
+            batch=self.settings.dispatch_batch,
+            back_off=self.queue_back_off,
+        )
+
+    @cached_property
+    def queue_back_off(self) -> BackOff:
+        def tell(problem: str | None) -> None:
+            if problem is None:
+                self.index.all_clear(key="queue:unreachable")
+            else:
+                self.index.alarm(key="queue:unreachable", message=problem, tenant_id=None)
+
+        return BackOff(clock=self.clock, tell=tell)
 
     def dispatch_window(self, queues: Mapping[Lane, Queue]) -> Window:
         """Build the dispatch window: it listens on the central database and serves every lane, main first."""
@@ -318,11 +417,55 @@ class Wiring:
         return Facts(self.stores, queue_lengths=lengths.read)
 
     @cached_property
+    def watch(self) -> Watch:
+        settings = self.settings
+        lengths = QueueLengths(settings.redis_url.get_secret_value(), queues=QUEUES)
+        bounds = {"publishing": settings.max_enqueued, "preparing": settings.max_enqueued, "control": 500}
+        return Watch(
+            stores=self.stores,
+            sender=AppriseSender(settings.alarm_urls),
+            limits=Limits(
+                late_seconds=settings.late_seconds,
+                silent_seconds=settings.silent_seconds,
+                deaf_seconds=settings.deaf_seconds,
+                queue_bounds=bounds,
+            ),
+            queue_lengths=lengths.read,
+            not_refreshing=set(ADAPTERS) - aheads_of({name: adapter_for(name) for name in ADAPTERS}).keys(),
+        )
+
+    @cached_property
+    def watch_process(self) -> WatchProcess:
+        # The operator's own address, which may be on the operator's own network.
+        http = Http(connect_timeout_seconds=_QUICK_SECONDS, allow_private_addresses=True)
+        return WatchProcess(
+            watch=self.watch,
+            dead_man=DeadMan(http=http, url=self.settings.deadman_url),
+            interval_seconds=self.settings.watch_seconds,
+        )
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        return Statistics(stores=self.stores)
+
+    @cached_property
     def prune(self) -> Prune:
         settings = self.settings
         return Prune(
             stores=self.stores, done_days=settings.prune_done_days, outbox_days=settings.prune_outbox_days
         )
+
+    @cached_property
+    def quarantine(self) -> Quarantine:
+        return Quarantine(
+            stores=self.stores,
+            rebuild=lambda cell: self.relay(cell).rebuild(),
+            first_look_seconds=self.settings.look_delays_seconds[0],
+        )
+
+    @cached_property
+    def state_holds(self) -> StateHolds:
+        return StateHolds(stores=self.stores, suspension_grace_hours=self.settings.suspension_grace_hours)
 
     @cached_property
     def vacuum_check(self) -> VacuumCheck:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from socialq.domain.contents import parts_of
 from socialq.domain.ids import new_id
 from socialq.domain.keys import content_hash
 
@@ -132,6 +133,8 @@ def make_post(
     account_ids: Sequence[UUID],
     *,
     texts: Sequence[str] = ("Hello",),
+    comment: str | None = None,
+    own: Mapping[UUID, Sequence[str]] | None = None,
     options: Mapping[str, Any] | None = None,
     publish_at: datetime | None = None,
     publish_by: datetime | None = None,
@@ -143,11 +146,14 @@ def make_post(
 ) -> MadePost:
     """A post with one target per account, each with one part per text, in any state.
 
+    `comment` is a first comment under it; `own` are the texts of accounts that don't take everybody's.
     `status` "scheduled" (the default) is due at `publish_at`, which defaults to now, and has left its outbox
     event; any other state leaves none and takes what its row needs from `columns` (columns of post_targets)
     and `part_columns` (columns of target_parts, of the first part).
     """
-    content = {"parts": [{"text": text, "media": []} for text in texts], "options": dict(options or {})}
+    content: dict[str, Any] = {"parts": _parts(texts, comment), "options": dict(options or {})}
+    if own:
+        content["accounts"] = {str(of): {"parts": _parts(each, comment)} for of, each in own.items()}
     due = publish_at or datetime.now(UTC)
     made = MadePost(
         post_id=new_id(),
@@ -189,7 +195,7 @@ def make_post(
                     "publish_by": publish_by or due + timedelta(hours=24),
                 }
             _insert(session, "cell.post_targets", {**row, **(columns or {})})
-            for number in range(1, len(texts) + 1):
+            for number in range(1, len(parts_of(content, account_id)) + 1):
                 part = {"tenant_id": tenant_id, "target_id": target_id, "part_no": number}
                 _insert(
                     session, "cell.target_parts", {**part, **((part_columns or {}) if number == 1 else {})}
@@ -217,6 +223,11 @@ def rows(
     """What a query of this tenant returns."""
     with stores.cell("default").app.transaction(tenant=tenant_id) as session:
         return session.all(query, params)
+
+
+def _parts(texts: Sequence[str], comment: str | None) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = [{"text": text, "media": []} for text in texts]
+    return parts if comment is None else [*parts, {"text": comment, "media": [], "role": "comment"}]
 
 
 def _insert(session: Any, table: str, row: Mapping[str, Any]) -> None:

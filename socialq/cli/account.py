@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from socialq.cli.client import tenant_option
+from socialq.cli.consenting import connect
 from socialq.cli.failures import Failure
 from socialq.cli.opening import actor, opened
 from socialq.cli.output import cell, json_option, print_json, show, status, table
@@ -53,6 +54,9 @@ def command() -> None:
     """Channels of a brand."""
 
 
+command.add_command(connect)
+
+
 def _secret_file(name: str, help_text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return click.option(name, type=click.File(encoding="utf-8"), help=help_text)
 
@@ -63,7 +67,8 @@ def _secret_file(name: str, help_text: str) -> Callable[[Callable[..., None]], C
 @click.option("--sandbox", metavar="NAME", help="Make this account in the running sandbox, and connect it.")
 @click.option("--platform", default="mastodon", show_default=True)
 @click.option("--base-url", help="The server's address, such as https://social.example")
-@_secret_file("--token-file", "A file with the access token; - for standard input.")
+@_secret_file("--token-file", "A file with the access token, or the app password; - for standard input.")
+@click.option("--identifier", help="Who signs in, where that takes an app password (Bluesky): the handle.")
 @_secret_file("--refresh-token-file", "A file with the refresh token, where the platform gives one.")
 @click.option("--expires-in", type=click.IntRange(min=1), help="Seconds until the access token ends.")
 @click.option("--client-id", help="The OAuth application's id; a refresh token needs it.")
@@ -77,6 +82,7 @@ def add(
     platform: str,
     base_url: str | None,
     token_file: IO[str] | None,
+    identifier: str | None,
     refresh_token_file: IO[str] | None,
     expires_in: int | None,
     client_id: str | None,
@@ -110,11 +116,38 @@ def add(
             made = made_in_sandbox(wiring.settings.sandbox_url, platform=platform, name=sandbox)
             given = credentials_of(made)
         private = _may_be_private(wiring, in_sandbox=sandbox is not None)
+        if identifier is not None:
+            given = _signed_in(wiring, given, platform=platform, identifier=identifier, private=private)
         account = _connect(wiring, brand, given, platform=platform, private=private)
     if as_json:
         print_json(account)
     else:
         click.echo(f"Connected {account.name} for {brand.name} ({account.id}).")
+
+
+def _signed_in(
+    wiring: Wiring, given: Credentials, *, platform: str, identifier: str, private: bool
+) -> Credentials:
+    """Trade the app password for tokens; it is not kept."""
+    from socialq.desk import connect
+
+    now = wiring.clock.now()
+    granted = connect.sign_in(
+        wiring.http,
+        platform=platform,
+        base_url=given.base_url,
+        identifier=identifier,
+        password=given.token,
+        now=now,
+        allow_private_addresses=private,
+    )
+    left = None if granted.expires_at is None else max(1, int((granted.expires_at - now).total_seconds()))
+    return Credentials(
+        base_url=given.base_url,
+        token=granted.access_token,
+        refresh_token=granted.refresh_token,
+        expires_in_seconds=left,
+    )
 
 
 def _connect(wiring: Wiring, brand: Client, given: Credentials, *, platform: str, private: bool) -> Account:
@@ -160,6 +193,11 @@ def list_all(*, tenant: str, as_json: bool) -> None:
 
 def made_in_sandbox(url: str, *, platform: str, name: str) -> dict[str, Any]:
     """Make an account in the sandbox, or take the one it has; returns what it says of it, its tokens included."""
+    return asked_of_sandbox(url, "/_accounts", {"platform": platform, "account": name})
+
+
+def asked_of_sandbox(url: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Ask the running sandbox's control interface for something."""
     import requests
 
     if not url:
@@ -168,7 +206,7 @@ def made_in_sandbox(url: str, *, platform: str, name: str) -> dict[str, Any]:
             " SOCIALQ_SANDBOX_URL to its address"
         )
     try:
-        answer = requests.post(f"{url}/_accounts", json={"platform": platform, "account": name}, timeout=5)
+        answer = requests.post(f"{url}{path}", json=body, timeout=5)
         content = answer.json()
     except (requests.RequestException, ValueError):
         raise Failure(f"Error: the sandbox at {url} does not answer: is it running?") from None
@@ -178,10 +216,16 @@ def made_in_sandbox(url: str, *, platform: str, name: str) -> dict[str, Any]:
 
 
 def credentials_of(made: dict[str, Any]) -> Credentials:
-    """Read what the sandbox says of an account; only one with tokens of an application has more than a token."""
+    """Read what the sandbox says of an account; on some platforms it has no more than a token."""
     client_id = made.get("client_id")
     if client_id is None:
-        return Credentials(base_url=made["base_url"], token=made["access_token"])
+        # A session needs no application to be carried on.
+        return Credentials(
+            base_url=made["base_url"],
+            token=made["access_token"],
+            refresh_token=made.get("refresh_token"),
+            expires_in_seconds=made.get("expires_in"),
+        )
     return Credentials(
         base_url=made["base_url"],
         token=made["access_token"],
@@ -206,3 +250,46 @@ def _may_be_private(wiring: Wiring, *, in_sandbox: bool) -> bool:
             " SOCIALQ_ALLOW_PRIVATE_ADDRESSES=true, here and for the workers (`socialq up --sandbox` does)"
         )
     return allowed
+
+
+@command.command("disable")
+@click.argument("name")
+@tenant_option
+@click.option("--reason", required=True, help="Why; for whoever switches it on again.")
+def disable(*, name: str, tenant: str, reason: str) -> None:
+    """Switch an account off: its posts wait until it is switched on again."""
+    from socialq.desk import switching
+
+    with opened() as wiring:
+        account = _named(wiring, tenant=tenant, name=name)
+        expiring = switching.disable(
+            wiring.stores, tenant=account.tenant_id, account_id=account.id, reason=reason, actor=actor()
+        )
+    click.echo(f"Account {account.name} is switched off.")
+    if expiring:
+        click.echo(f"{expiring} of its posts expire unless it is switched on before.")
+
+
+@command.command("enable")
+@click.argument("name")
+@tenant_option
+def enable(*, name: str, tenant: str) -> None:
+    """Switch an account on again: what is due goes out."""
+    from socialq.desk import switching
+
+    with opened() as wiring:
+        account = _named(wiring, tenant=tenant, name=name)
+        switching.enable(wiring.stores, tenant=account.tenant_id, account_id=account.id, actor=actor())
+    click.echo(f"Account {account.name} is switched on.")
+
+
+def _named(wiring: Wiring, *, tenant: str, name: str) -> Account:
+    """Find the one account of that name or id."""
+    from socialq.cli.naming import chosen_accounts
+    from socialq.desk import connect, tenants
+
+    agency = tenants.find(wiring.stores, tenant)
+    chosen = chosen_accounts(connect.list_accounts(wiring.stores, tenant=agency.id), name)
+    if len(chosen) != 1:
+        raise click.UsageError("NAME is one account")
+    return chosen[0]

@@ -1,16 +1,63 @@
-"""`socialq app list`."""
+"""`socialq app add|list`."""
 
 from __future__ import annotations
 
+from typing import IO, Any
+
 import click
 
-from socialq.cli.opening import opened
+from socialq.cli.opening import actor, opened
 from socialq.cli.output import cell, json_option, print_json, show, table
 
 
 @click.group(name="app")
 def command() -> None:
     """OAuth applications that accounts are connected through."""
+
+
+@command.command("add")
+@click.argument("platform")
+@click.option("--client-id", required=True, help="Its id, as the platform shows it.")
+@click.option(
+    "--client-secret-file",
+    type=click.File(encoding="utf-8"),
+    help="A file with its secret; - for standard input; none for a public application.",
+)
+@click.option("--base-url", help="The server's address; without it the platform's own.")
+@click.option("--tenant", help="Name or id of the one agency that may use it; without it all may.")
+@click.option("--name", default="", help="What people know it by.")
+def add(
+    *,
+    platform: str,
+    client_id: str,
+    client_secret_file: IO[str] | None,
+    base_url: str | None,
+    tenant: str | None,
+    name: str,
+) -> None:
+    """Keep an application that was registered with a platform, for `socialq account connect`.
+
+    A secret is never taken from the command line, where other users of the machine could see it. Without one a
+    known application keeps the secret it has.
+    """
+    from socialq.desk import apps, connect, tenants
+    from socialq.providers.base import AppCredentials
+    from socialq.providers.registry import adapter_for
+
+    root = base_url or connect.known_adapter(platform, adapter_for).api_root
+    if not root:
+        raise click.UsageError(f"--base-url: {platform} has no server of its own; give the server's address")
+    secret = "" if client_secret_file is None else client_secret_file.read()
+    with opened(require=("database", "encryption_key")) as wiring:
+        url = connect.checked_url(root, allow_private=wiring.settings.allow_private_addresses)
+        app = apps.checked(AppCredentials(client_id=client_id, client_secret=secret))
+        where: dict[str, Any] = {"platform": platform, "base_url": url, "app": app, "actor": actor()}
+        if tenant is None:
+            apps.share(wiring.stores, wiring.vault, name=name, **where)
+        else:
+            agency = tenants.find(wiring.stores, tenant)
+            apps.keep(wiring.stores, wiring.vault, tenant=agency.id, name=name, **where)
+    click.echo(f"Kept the application {app.client_id} for {tenant or 'everybody'}.")
 
 
 @command.command("list")
@@ -34,4 +81,4 @@ def list_all(*, as_json: bool) -> None:
             "everybody" if app.tenant_id is None else str(app.tenant_id),
             str(app.id),
         )
-    show(built, empty="No application is known yet: `socialq account add --client-id …` keeps one.")
+    show(built, empty="No application is known yet: `socialq app add` keeps one.")

@@ -29,11 +29,14 @@ def _known(error: Exception) -> str | None:
     from socialq.domain.errors import InputRefused
     from socialq.local.process import LocalServersUnavailable
     from socialq.settings import ConfigInvalid
+    from socialq.store.media_files import MediaStorageUnusable
 
     if isinstance(error, InputRefused):
         return _listed([str(problem) for problem in error.problems])
     if isinstance(error, Failure | ConfigInvalid | LocalServersUnavailable):
         return str(error)
+    if isinstance(error, MediaStorageUnusable):
+        return f"Error: {error}"
     # The rest costs imports, and is rare.
     return _of_database(error) or _of_system(error)
 

@@ -21,8 +21,10 @@ def command(*, as_json: bool) -> int:
     from socialq.cli.opening import settings_of
     from socialq.settings import check_connections
 
-    settings = settings_of(os.environ, require=("database", "redis"))
+    settings = settings_of(os.environ, require=("database",))
     unreachable = check_connections(settings)
+    if not settings.redis_url.get_secret_value():
+        unreachable.append("SOCIALQ_REDIS_URL is not set, so whether Redis answers was not asked: set it")
     health = None if any("PostgreSQL" in problem for problem in unreachable) else _read(settings)
     problems = [*unreachable, *(health.problems if health else [])]
     if as_json:

@@ -47,6 +47,8 @@ def command(*, file: Path, tenant: str, client: str, skip_bad: bool, as_json: bo
             now=datetime.now(UTC),
             publish_by_hours=wiring.settings.publish_by_hours,
             actor=actor(),
+            scanner=wiring.scanner,
+            links=wiring.link_signer is not None,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     if as_json:

@@ -18,7 +18,7 @@ def command() -> None:
 @click.option("--cell", "only", help="Only this cell; without it all.")
 @json_option
 def rebuild(*, only: str | None, as_json: bool) -> None:
-    """Throw the index away and mirror every target's next work anew. Safe while everything runs."""
+    """Mirror every target's next work anew, and drop what is too much. Safe while everything runs."""
     from socialq.desk.refusals import unknown
 
     rows: dict[str, int] = {}
@@ -28,7 +28,6 @@ def rebuild(*, only: str | None, as_json: bool) -> None:
             raise unknown("--cell", only, what="cell", known=known)
         for name in known if only is None else [only]:
             task = bar.add_task(name, total=None)
-            wiring.central_index.forget_cell(name)
             rows[name] = wiring.relay(name).rebuild(
                 progress=lambda done, task=task: bar.update(task, completed=done)  # type: ignore[misc]
             )

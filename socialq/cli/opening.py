@@ -29,13 +29,16 @@ _FROM_RUN_FILE: Final = {
     "SOCIALQ_DATABASE_URL": "database_url",
     "SOCIALQ_REDIS_URL": "redis_url",
     "SOCIALQ_SANDBOX_URL": "sandbox_url",
+    "SOCIALQ_PUBLIC_URL": "public_url",
 }
 
 
 def actor() -> str:
-    """Name who acts, for the history."""
+    """Name who acts, for the history. The name may come from the environment, and hold anything."""
+    from socialq.domain.text import harmless
+
     try:
-        return f"cli:{getpass.getuser()}"
+        return f"cli:{harmless(getpass.getuser(), longest=100)}"
     except (KeyError, OSError):
         return f"cli:{os.getuid()}"
 
@@ -53,10 +56,20 @@ def opened(*, require: tuple[Requirement, ...] = ("database",)) -> Iterator[Wiri
     check(settings, redis="redis" in require)
     wiring = Wiring(settings)
     try:
+        if "encryption_key" in require:
+            _refuse_wrong_keys(wiring)
         yield wiring
     finally:
         if "stores" in vars(wiring):
             wiring.stores.dispose()
+
+
+def _refuse_wrong_keys(wiring: Wiring) -> None:
+    """Refuse before anything is encrypted that nobody could read."""
+    from socialq.upkeep import key_checks
+
+    if problems := key_checks.problems(wiring.stores, wiring.vault):
+        raise Failure("\n".join(f"Error: {problem}" for problem in problems))
 
 
 def settings_of(env: Mapping[str, str], *, require: tuple[Requirement, ...]) -> Settings:

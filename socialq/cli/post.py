@@ -1,4 +1,4 @@
-"""`socialq post create|show`."""
+"""`socialq post create|reschedule|edit|show`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from socialq.cli import post_changes
 from socialq.cli.client import tenant_option
 from socialq.cli.naming import chosen_accounts, owner_of
 from socialq.cli.opening import actor, opened
 from socialq.cli.output import cell, console, iso, json_option, minute, print_json, status, table
-from socialq.cli.writing import refuse_content, stored, written_text
+from socialq.cli.writing import own_texts, refuse_content, stored, written_text
+from socialq.domain.contents import COMMENT, parts_of, role_of
 from socialq.domain.errors import InputProblem, InputRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from socialq.store.view_rows import PostView
+    from socialq.wiring import Wiring
 
 
 @click.group(name="post")
 def command() -> None:
     """Posts."""
+
+
+command.add_command(post_changes.reschedule)
+command.add_command(post_changes.edit)
 
 
 @command.command("create")
@@ -41,9 +49,18 @@ def command() -> None:
     "--at", required=True, metavar="TIME", help="now, or 2027-03-22T09:00, with or without an offset."
 )
 @click.option("--tz", "zone", help="IANA zone of the time; without one the client's.")
-@click.option("--media", multiple=True, type=click.Path(path_type=Path), help="An image; may be repeated.")
+@click.option(
+    "--media", multiple=True, type=click.Path(path_type=Path), help="An image or a video; may be repeated."
+)
 @click.option(
     "--alt", multiple=True, help="What the image shows, for those who can't see it; one for each --media."
+)
+@click.option("--first-comment", help="A comment that goes out under the post, on every account.")
+@click.option(
+    "--text-for",
+    multiple=True,
+    metavar="ACCOUNT=TEXT",
+    help="Another text on one account, such as x:mill=Hello; may be repeated.",
 )
 @click.option("--label", "labels", multiple=True, help="A label; may be repeated.")
 @json_option
@@ -58,13 +75,16 @@ def create(
     zone: str | None,
     media: tuple[Path, ...],
     alt: tuple[str, ...],
+    first_comment: str | None,
+    text_for: tuple[str, ...],
     labels: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Write a post, approve it and give it its time."""
-    from socialq.desk import clients, connect, plan, tenants
+    from socialq.desk import clients, connect, holds, plan, tenants
     from socialq.desk.content import parts_of_text
     from socialq.desk.schedule import slot_of
+    from socialq.desk.variations import own_text
     from socialq.domain.local_time import resolve
 
     if text is not None and text_file is not None:
@@ -85,14 +105,26 @@ def create(
         grace = wiring.settings.past_grace_minutes
         # Whatever can be refused is refused before a file is stored: nothing stays behind half-written.
         slot_of(resolved, now=now, grace_minutes=grace)
-        refuse_content(written, media=media, accounts=chosen)
+        own = own_texts(text_for, accounts=chosen)
+        refuse_content(
+            written,
+            media=media,
+            accounts=chosen,
+            first_comment=first_comment,
+            own=own,
+            links=wiring.link_signer is not None,
+        )
         files = stored(wiring, tenant=agency.id, client=brand.id, media=media, alt=alt)
+        parts = parts_of_text(written, media=files)
+        own_parts = {account_id: own_text(parts, each) for account_id, each in own.items()}
         made = plan.plan_post(
             wiring.stores,
             tenant=agency.id,
             client=brand.id,
             account_ids=[account.id for account in chosen],
-            parts=parts_of_text(written, media=files),
+            parts=parts,
+            first_comment=first_comment,
+            own=own_parts,
             labels=labels,
             resolved=resolved,
             now=now,
@@ -100,8 +132,18 @@ def create(
             publish_by_hours=wiring.settings.publish_by_hours,
             actor=actor(),
         )
+        # After the post is planned: what a platform says now is worth knowing and worth no delay.
+        warnings = _warnings(
+            wiring,
+            tenant=agency.id,
+            account_ids=[account.id for account in chosen],
+            parts=parts,
+            first_comment=first_comment,
+            own=own_parts,
+        )
+        due = made.targets[0].publish_at or now
+        held = holds.keeps_back(wiring.stores, tenant=agency, accounts=chosen, due=due)
     names = {account.id: account.name for account in chosen}
-    due = made.targets[0].publish_at or now
     if as_json:
         targets = [
             {"id": t.id, "account": names[t.account_id], "status": t.status.value} for t in made.targets
@@ -114,6 +156,7 @@ def create(
                 "local_time": resolved.local,
                 "time_zone": resolved.zone,
                 "note": resolved.note,
+                "warnings": [*held, *(str(warning) for warning in warnings)],
                 "targets": targets,
             }
         )
@@ -124,6 +167,8 @@ def create(
         click.echo(f"  {names[target.account_id]}  (target {target.id})")
     if resolved.note:
         click.echo(f"Note: {resolved.note}.", err=True)
+    for warning in [*held, *warnings]:
+        click.echo(f"Warning: {warning}", err=True)
 
 
 @command.command("show")
@@ -147,6 +192,15 @@ def show_one(*, post_id: UUID, tenant: str | None, as_json: bool) -> None:
         _print(post)
 
 
+def _warnings(wiring: Wiring, **post: Any) -> list[InputProblem]:
+    """Ask the platforms for advice; without the key that opens accounts' tokens nobody can."""
+    from socialq.desk.advice import advise
+
+    if not wiring.settings.encryption_keys():
+        return []
+    return advise(wiring.stores, wiring.vault, wiring.quick_http, **post)
+
+
 def _print(post: PostView) -> None:
     out = console()
     out.print(status(post.status).append(f": {post.sentence}", style="not bold default"))
@@ -154,10 +208,13 @@ def _print(post: PostView) -> None:
     click.echo(
         f"post {post.id} of {post.client}, written {minute(post.created_at)} UTC by {post.created_by}{labels}"
     )
-    for number, part in enumerate(post.versions[-1].content["parts"], start=1):
-        mark = f"[{number}] " if len(post.versions[-1].content["parts"]) > 1 else ""
-        images = f"  ({len(part['media'])} images)" if part.get("media") else ""
-        out.print(cell(f"{mark}{' '.join(part['text'].split())}", limit=400).append(images))
+    content = post.versions[-1].content
+    _print_parts(content["parts"])
+    for target in post.targets:
+        own = parts_of(content, target.account_id)
+        if own is not content["parts"]:
+            out.print(cell(f"on {target.line.account}:"))
+            _print_parts(own)
     click.echo()
     built = table("account", "status!", "due (UTC)!", "what is known")
     for target in post.targets:
@@ -169,3 +226,11 @@ def _print(post: PostView) -> None:
     out.print(built)
     for target in post.targets:
         click.echo(f"target {target.line.id}  {target.line.account}")
+
+
+def _print_parts(parts: Sequence[Mapping[str, Any]]) -> None:
+    for number, part in enumerate(parts, start=1):
+        mark = f"[{number}] " if len(parts) > 1 else ""
+        mark = "[comment] " if role_of(part) == COMMENT else mark
+        images = f"  ({len(part['media'])} images)" if part.get("media") else ""
+        console().print(cell(f"{mark}{' '.join(part['text'].split())}", limit=400).append(images))

@@ -11,6 +11,7 @@ import click
 
 from socialq.cli.failures import message_of
 from socialq.cli.program import program
+from socialq.domain.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ INTERRUPTED: Final = 130
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code. Raises nothing."""
     try:
+        _refuse_unreadable(sys.argv[1:] if arguments is None else arguments)
         result = program.main(
             args=None if arguments is None else list(arguments), prog_name="socialq", standalone_mode=False
         )
@@ -41,6 +43,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
             click.echo(message_of(error), err=True)
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _refuse_unreadable(arguments: Sequence[str]) -> None:
+    """Refuse an argument that is no text: Python keeps bytes that are not UTF-8 as what nothing else takes."""
+    for number, argument in enumerate(arguments, start=1):
+        try:
+            argument.encode("utf-8")
+        except UnicodeEncodeError:
+            raise click.UsageError(f"argument {number} is not UTF-8: {shown(argument)}") from None
 
 
 def _reader_left() -> int:

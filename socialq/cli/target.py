@@ -1,15 +1,16 @@
-"""`socialq target show|retry|cancel|mark-published`: what a person decides about one target."""
+"""`socialq target show|retry|cancel|mark-published|take-down`: what a person decides about one target."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from socialq.cli.naming import owner_of
 from socialq.cli.opening import actor, opened
 from socialq.cli.output import cell, console, json_option, minute, print_json, status, table
+from socialq.domain.contents import COMMENT
 from socialq.domain.errors import InputProblem, InputRefused, shown
 
 if TYPE_CHECKING:
@@ -120,6 +121,38 @@ def mark_published(*, target_id: UUID, link_or_id: str, tenant: str | None, as_j
     _say(moved, f"Target {moved.id} is published.", as_json=as_json)
 
 
+@command.command("take-down")
+@_target
+@_tenant
+@click.option(
+    "--only", metavar="ID", help="Only the part with this id on the platform, such as a second copy."
+)
+@click.option("--reason", required=True, help="Why; it stands in the history.")
+@json_option
+def take_down(*, target_id: UUID, tenant: str | None, only: str | None, reason: str, as_json: bool) -> int:
+    """Take what is live of a target off the platform, the last part first."""
+    if not reason.strip():
+        raise click.UsageError("--reason: there is no reason; say why, for whoever looks at it later")
+    with opened(require=("database", "encryption_key")) as wiring:
+        owner = owner_of(wiring.stores, tenant=tenant, given_id=target_id, what="target")
+        done = wiring.takedown.take_down(
+            tenant_id=owner, target_id=target_id, only=only, reason=reason.strip(), actor=actor()
+        )
+    if as_json:
+        print_json(done)
+    else:
+        for one in done:
+            click.echo(_TAKEN[one.state].format(one=one), err=one.state != "taken_down")
+    return 0 if all(one.state == "taken_down" for one in done) else 1
+
+
+_TAKEN: Final = {
+    "taken_down": "Part {one.part_no} ({one.remote_id}) is taken down.",
+    "unknown": "Part {one.part_no} ({one.remote_id}) may be live still: {one.message}. Asking again does no harm.",
+    "failed": "Part {one.part_no} ({one.remote_id}) is live still: {one.message}.",
+}
+
+
 def _say(moved: Target, sentence: str, *, as_json: bool) -> None:
     if as_json:
         print_json(
@@ -146,13 +179,19 @@ def _print(target: TargetView) -> None:
     click.echo(f"target {line.id} of post {line.post_id}, due {minute(line.publish_at)} UTC")
     if line.detail:
         out.print(cell(line.detail, limit=400))
-    if line.next_at is not None:
+    if line.status == "publishing":
+        since = max((attempt.claimed_at for attempt in target.attempts), default=None)
+        click.echo(f"publishing since {minute(since)} UTC")
+    elif line.next_at is not None:
         click.echo(f"next: {line.next_kind} at {minute(line.next_at)} UTC")
     parts = table("part", "live since (UTC)!", "unknown", "link or id")
     for part in target.parts:
         where = part.permalink or part.remote_id
         parts.add_row(
-            str(part.part_no), minute(part.accepted_at), str(part.unknown_count or ""), cell(where, limit=120)
+            f"{part.part_no} comment" if part.role == COMMENT else str(part.part_no),
+            minute(part.accepted_at),
+            str(part.unknown_count or ""),
+            cell(where, limit=120),
         )
     attempts = table("attempt", "part", "began (UTC)!", "outcome", "what was said")
     for attempt in target.attempts:
@@ -164,11 +203,17 @@ def _print(target: TargetView) -> None:
             attempt.state,
             cell(said, limit=120),
         )
+    takedowns = table("taken down", "part", "at (UTC)!", "by", "what was said")
+    for one in target.takedowns:
+        said = " ".join(str(word) for word in (one.http_status, one.code, one.message) if word)
+        takedowns.add_row(
+            one.state, str(one.part_no), minute(one.began_at), cell(one.asked_by), cell(said, limit=120)
+        )
     history = table("at (UTC)!", "to!", "by", "why")
     for move in target.history:
         why = move.detail or move.reason
         history.add_row(minute(move.at), status(move.to_status), cell(move.actor), cell(why, limit=160))
-    for built in (parts, attempts, history):
+    for built in (parts, attempts, takedowns, history):
         if built.row_count:
             click.echo()
             out.print(built)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -38,7 +39,7 @@ def command() -> None:
 @click.option("--after", type=click.UUID, help="Go on after this target, the last of the page before.")
 @json_option
 def list_all(*, tenant: str | None, only: str | None, limit: int, after: UUID | None, as_json: bool) -> None:
-    """List targets by their time."""
+    """List targets: what is due next first, then what has no time, then the past, the latest first."""
     from socialq.desk import tenants
 
     if after is not None and tenant is None:
@@ -70,8 +71,17 @@ def _of_all(
             lines = views.list_targets(session, status=only, limit=limit, after=after)
         found += [(owner, line) for line in lines]
     if len(chosen) > 1:
-        found.sort(key=lambda item: (item[1].publish_at is None, item[1].publish_at or 0, item[1].id))
+        now = datetime.now(UTC)
+        found.sort(key=lambda item: _place(item[1], now))
     return found[:limit]
+
+
+def _place(line: TargetLine, now: datetime) -> tuple[int, float, UUID]:
+    """Where a target stands among those of all agencies: in the order of each agency's own list."""
+    if line.publish_at is None:
+        return 1, 0.0, line.id
+    seconds = line.publish_at.timestamp()
+    return (0, seconds, line.id) if line.publish_at >= now else (2, -seconds, line.id)
 
 
 def _table(found: Sequence[tuple[Tenant, TargetLine]], *, with_tenant: bool) -> Any:

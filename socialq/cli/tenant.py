@@ -1,4 +1,4 @@
-"""`socialq tenant add|list|suspend|resume`."""
+"""`socialq tenant add|list|limit|suspend|resume`."""
 
 from __future__ import annotations
 
@@ -55,6 +55,28 @@ def list_all(*, as_json: bool) -> None:
     show(built, empty="There is no tenant yet: `socialq tenant add NAME` adds one.")
 
 
+@command.command("limit")
+@click.argument("name_or_id", metavar="TENANT")
+@click.argument("limit", metavar="POSTS")
+@json_option
+def limit(*, name_or_id: str, limit: str, as_json: bool) -> None:
+    """Set how many POSTS an agency may publish in a calendar month; `none` for any number."""
+    from socialq.desk import tenants
+
+    if limit != "none" and not (limit.isascii() and limit.isdigit()):
+        raise click.UsageError("POSTS is a number, or none")
+    with opened() as wiring:
+        tenant = tenants.find(wiring.stores, name_or_id)
+        most = None if limit == "none" else int(limit)
+        now = tenants.set_limit(wiring.stores, tenant=tenant.id, monthly_limit=most, actor=actor())
+    if as_json:
+        print_json(now)
+    elif now.monthly_limit is None:
+        click.echo(f"Tenant {now.name} may publish any number of posts.")
+    else:
+        click.echo(f"Tenant {now.name} may publish {now.monthly_limit} posts a calendar month.")
+
+
 @command.command("suspend")
 @click.argument("name_or_id", metavar="TENANT")
 @click.option("--reason", required=True, help="Why; for whoever resumes it.")
@@ -65,7 +87,13 @@ def suspend(*, name_or_id: str, reason: str, as_json: bool) -> None:
 
     with opened() as wiring:
         tenant = tenants.find(wiring.stores, name_or_id)
-        now = tenants.suspend(wiring.stores, tenant=tenant.id, reason=reason, actor=actor())
+        now = tenants.suspend(
+            wiring.stores,
+            tenant=tenant.id,
+            reason=reason,
+            grace_hours=wiring.settings.suspension_grace_hours,
+            actor=actor(),
+        )
     if as_json:
         print_json(now)
     else:

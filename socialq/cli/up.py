@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--flower", is_flag=True, help="Run Flower too, on port 5555.")
 @click.option("--no-web", is_flag=True, help="Leave the web out.")
 def command(*, workers: int, sandbox: bool, flower: bool, no_web: bool) -> None:
-    """Run everything on this machine: servers, schema, beat, workers, web.
+    """Run everything on this machine: servers, schema, beat, workers, watch, web.
 
     PostgreSQL and Valkey are brought along unless SOCIALQ_DATABASE_URL and SOCIALQ_REDIS_URL are set. Data,
     logs and run.json (addresses, pids) are in .socialq, or SOCIALQ_HOME. Ctrl-C stops it all; a second one at
@@ -41,7 +41,7 @@ def command(*, workers: int, sandbox: bool, flower: bool, no_web: bool) -> None:
     told = StopSignals()
     stack = LocalStack(
         env=os.environ,
-        wanted=Wanted(publishing=workers, sandbox=sandbox, flower=flower, web=not no_web),
+        wanted=Wanted(publishing=workers, watch=True, sandbox=sandbox, flower=flower, web=not no_web),
         say=lambda step: out.print(f"{step} …", style="dim"),
     )
     try:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from socialq.cli.opening import actor
 from socialq.domain.errors import InputProblem, InputRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from uuid import UUID
 
     from socialq.desk.connect import Account
-    from socialq.desk.content import MediaFacts
+    from socialq.desk.content import MediaFacts, Piece
     from socialq.wiring import Wiring
 
 
@@ -30,17 +32,50 @@ def written_text(text: str | None, text_file: Any) -> str:
         ) from None
 
 
-def refuse_content(text: str, *, media: Sequence[Path], accounts: Sequence[Account]) -> None:
-    """Raise `InputRefused` for what the accounts' platforms would not take. Stores nothing."""
-    from socialq.desk.content import AccountFacts, Piece, parts_of_text, rule_problems
+def own_texts(given: Sequence[str], *, accounts: Sequence[Account]) -> dict[UUID, str]:
+    """Read `NAME=TEXT` for single accounts of the post. Raises `InputRefused` with every problem."""
+    from socialq.cli.naming import chosen_accounts
+
+    found: dict[UUID, str] = {}
+    problems: list[InputProblem] = []
+    for one in given:
+        name, equals, text = one.partition("=")
+        if not equals or not name.strip() or "," in name:
+            problem, way_out = "is not an account and a text", 'write --text-for "platform:name=TEXT"'
+            problems.append(InputProblem(field="--text-for", value=one, problem=problem, way_out=way_out))
+            continue
+        try:
+            [account] = chosen_accounts(accounts, name)
+        except InputRefused as refused:
+            problems += [replace(problem, field="--text-for") for problem in refused.problems]
+            continue
+        if account.id in found:
+            problem, way_out = "has two texts of its own", "give one"
+            problems.append(InputProblem(field="--text-for", value=name, problem=problem, way_out=way_out))
+        found[account.id] = text
+    if problems:
+        raise InputRefused(problems)
+    return found
+
+
+def refuse_content(
+    text: str,
+    *,
+    media: Sequence[Path],
+    accounts: Sequence[Account],
+    first_comment: str | None = None,
+    own: Mapping[UUID, str] = MappingProxyType({}),
+    links: bool = True,
+) -> None:
+    """Raise `InputRefused` for what the accounts' platforms would not take. Stores nothing.
+
+    `links`: whether platforms that pull files by address can be given one.
+    """
+    from socialq.desk.content import AccountFacts, rule_problems
     from socialq.desk.refusals import refuse_if
     from socialq.providers.registry import adapter_for
 
     files = tuple(_facts(path, client=accounts[0].client_id) for path in media)
-    pieces = [
-        Piece(text=part["text"].strip(), media=files if number == 0 else ())
-        for number, part in enumerate(parts_of_text(text))
-    ]
     facts = [
         AccountFacts(
             id=account.id,
@@ -52,7 +87,26 @@ def refuse_content(text: str, *, media: Sequence[Path], accounts: Sequence[Accou
         )
         for account in accounts
     ]
-    refuse_if(rule_problems(pieces, options={}, accounts=facts, adapter_of=adapter_for))
+    refuse_if(
+        rule_problems(
+            _pieces(text, files, first_comment),
+            own={of: _pieces(each, files, first_comment) for of, each in own.items()},
+            options={},
+            accounts=facts,
+            adapter_of=adapter_for,
+            links=links,
+        )
+    )
+
+
+def _pieces(text: str, files: tuple[MediaFacts, ...], first_comment: str | None) -> list[Piece]:
+    from socialq.desk.content import Piece, parts_of_text
+
+    pieces = [
+        Piece(text=part["text"].strip(), media=files if number == 0 else ())
+        for number, part in enumerate(parts_of_text(text))
+    ]
+    return pieces if first_comment is None else [*pieces, Piece(text=first_comment.strip(), role="comment")]
 
 
 def stored(
@@ -71,6 +125,7 @@ def stored(
             source=path,
             alt_text=text,
             actor=actor(),
+            scanner=wiring.scanner,
         ).id
         for path, text in zip(media, described, strict=True)
     ]
@@ -78,15 +133,6 @@ def stored(
 
 def _facts(path: Path, *, client: UUID) -> MediaFacts:
     from socialq.desk import library
-    from socialq.desk.content import MediaFacts
-    from socialq.domain.ids import new_id
 
     found = library.inspect(path, field="--media")
-    return MediaFacts(
-        id=new_id(),
-        client_id=client,
-        file_name=found.file_name,
-        mime_type=found.mime_type,
-        byte_size=found.byte_size,
-        alt_text="",
-    )
+    return library.file_of(found, client=client)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from socialq.desk.refusals import refusal
 from socialq.domain.ids import new_id
+from socialq.providers.base import AppCredentials
 from socialq.store.central import provider_apps
 
 if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from socialq.providers.base import AppCredentials
     from socialq.store.sessions import Row, Session
     from socialq.store.stores import Stores
     from socialq.vault import Vault
@@ -68,9 +68,14 @@ def keep(
     platform: str,
     base_url: str,
     app: AppCredentials,
+    name: str = "",
+    redirect_uri: str | None = None,
     actor: str,
 ) -> UUID:
-    """Find or insert the application of these credentials; returns its id. A new secret replaces the old one."""
+    """Find or insert the application of these credentials; returns its id. A new secret replaces the old one.
+
+    `redirect_uri`: the one address that an application which registered itself may send people back to.
+    """
     with stores.central.transaction(actor=actor) as session:
         shared = provider_apps.find(
             session, tenant_id=None, platform=platform, base_url=base_url, client_id=app.client_id
@@ -84,18 +89,71 @@ def keep(
             app_id=app_id,
             tenant_id=tenant,
             platform=platform,
-            name=app.client_id,
+            name=name.strip() or app.client_id,
             base_url=base_url,
             client_id=app.client_id,
             client_secret=sealed,
+            redirect_uri=redirect_uri,
         )
         if made is not None:
             return app_id
         return _known(session, vault, tenant=tenant, platform=platform, base_url=base_url, app=app)
 
 
+def share(
+    stores: Stores, vault: Vault, *, platform: str, base_url: str, app: AppCredentials, name: str, actor: str
+) -> App:
+    """Keep an application for everybody's use; a known one gets the new secret, if there is one."""
+    given = checked(app)
+    with stores.central.transaction(actor=actor) as session:
+        app_id = new_id()
+        row = provider_apps.insert(
+            session,
+            app_id=app_id,
+            tenant_id=None,
+            platform=platform,
+            name=name.strip() or given.client_id,
+            base_url=base_url,
+            client_id=given.client_id,
+            client_secret=_sealed(vault, given, tenant=None, app_id=app_id),
+        )
+        if row is None:
+            _known(session, vault, tenant=None, platform=platform, base_url=base_url, app=given)
+            row = provider_apps.find(
+                session, tenant_id=None, platform=platform, base_url=base_url, client_id=given.client_id
+            )
+    if row is None:
+        raise AssertionError("applications are never deleted")
+    return _app(row)
+
+
+def usable(
+    stores: Stores, vault: Vault, *, tenant: UUID, platform: str, base_url: str, redirect_uri: str
+) -> tuple[UUID, AppCredentials] | None:
+    """Return the application to ask for consent with, its secret in the clear; None where there is none."""
+    with stores.central.transaction() as session:
+        row = provider_apps.usable(
+            session, tenant_id=tenant, platform=platform, base_url=base_url, redirect_uri=redirect_uri
+        )
+    return None if row is None else (_id_of(row), credentials_of(vault, row))
+
+
+def credentials_of(vault: Vault, row: Row) -> AppCredentials:
+    """Open an application's row."""
+    sealed = row["client_secret"]
+    place = {"tenant_id": row["tenant_id"], "table": "provider_apps", "row_id": row["id"]}
+    secret = "" if sealed is None else vault.decrypt(sealed, **place, field="client_secret")
+    return AppCredentials(client_id=row["client_id"], client_secret=secret)
+
+
 def _known(
-    session: Session, vault: Vault, *, tenant: UUID, platform: str, base_url: str, app: AppCredentials
+    session: Session,
+    vault: Vault,
+    *,
+    tenant: UUID | None,
+    platform: str,
+    base_url: str,
+    app: AppCredentials,
 ) -> UUID:
     """Return the tenant's own row, with the secret that was given."""
     row = provider_apps.find(
@@ -109,7 +167,7 @@ def _known(
     return _id_of(row)
 
 
-def _sealed(vault: Vault, app: AppCredentials, *, tenant: UUID, app_id: UUID) -> str | None:
+def _sealed(vault: Vault, app: AppCredentials, *, tenant: UUID | None, app_id: UUID) -> str | None:
     if not app.client_secret:
         return None
     return vault.encrypt(
@@ -132,5 +190,6 @@ def _id_of(row: Row) -> UUID:
 
 
 def _app(row: Row) -> App:
-    known = {name: value for name, value in row.items() if name != "client_secret"}
+    hidden = {"client_secret", "redirect_uri"}
+    known = {name: value for name, value in row.items() if name not in hidden}
     return App(**known, has_secret=row["client_secret"] is not None)

@@ -1,7 +1,7 @@
 """Importing a calendar file: every row a post, approved and scheduled, or the file as a whole left alone.
 
 Arrives: the bytes of a CSV, the folder it lies in, the client. Leaves: an `ImportReport`. The order is: read
-and check all rows, copy media files to the storage, then write everything in one transaction, in chunks.
+and check all rows, put media files into the library, then write everything in one transaction, in chunks.
 What must stay true: a file with a bad row imports nothing unless bad rows are to be skipped; the same file
 twice imports nothing twice, nor does a row that was imported with fewer accounts before; no row that is past
 goes out.
@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from socialq.desk.compose import Draft, clean_labels
-from socialq.desk.content import account_facts, content_of
+from socialq.desk.content import PartInput, Piece, account_facts, content_of, media_facts
 from socialq.desk.import_rows import PlannedRow, RowChecker, fingerprint
-from socialq.desk.library import record, store_bytes
+from socialq.desk.library import keep_file
+from socialq.desk.outgoing import made_files, pins
 from socialq.desk.plan import plan_all
+from socialq.desk.processing import Processing
 from socialq.desk.refusals import refusal, unknown
 from socialq.desk.tenants import cell_of
+from socialq.desk.variations import with_comment
 from socialq.desk.wake import wake_relay
 from socialq.domain.calendar_csv import CalendarRow, RowProblem, parse
 from socialq.providers.registry import adapter_for
-from socialq.store.cell import accounts, clients, posts
+from socialq.store.cell import accounts, clients, media, media_variants, posts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from socialq.desk.compose import Composed
+    from socialq.desk.content import MediaFacts
+    from socialq.media.scanning import Scanner
     from socialq.providers.base import Adapter
     from socialq.store.media_files import MediaFiles
     from socialq.store.sessions import Session
@@ -77,12 +82,15 @@ def import_file(
     publish_by_hours: float = 24.0,
     actor: str,
     progress: Callable[[int, int], None] | None = None,
+    scanner: Scanner | None = None,
+    links: bool = True,
     adapter_of: Callable[[str], Adapter] = adapter_for,
 ) -> ImportReport:
     """Import a calendar file for a client.
 
     `shift(row index, instant)` moves each time, for demonstrations; rows are recognised by their own times.
-    `progress(done, total)` is called as rows are written. `now` is aware.
+    `progress(done, total)` is called as rows are written. `now` is aware. `links`: whether platforms that pull
+    files by address can be given one.
     """
     parsed = parse(data)
     checker = _checker(
@@ -93,16 +101,23 @@ def import_file(
         now=now,
         publish_by_hours=publish_by_hours,
         shift=shift,
+        links=links,
         adapter_of=adapter_of,
     )
     planned, found = _check_rows(parsed.rows, checker)
     refused = (*parsed.problems, *found)
     if refused and not skip_bad:
         planned = []
-    for file in {file.sha256: file for row in planned for file in row.files}.values():
-        store_bytes(storage, file, tenant=tenant, client=client)
+    processing = Processing(stores=stores, storage=storage, scanner=scanner, adapter_of=adapter_of)
+    files = _in_library(processing, planned, tenant=tenant, client=client, actor=actor)
     written, doubled = _write(
-        stores, planned, tenant=tenant, client=client, actor=actor, now=now, progress=progress
+        stores,
+        planned,
+        draft_of=lambda row: _draft(row, files, client=client, adapter_of=adapter_of),
+        tenant=tenant,
+        actor=actor,
+        now=now,
+        progress=progress,
     )
     return ImportReport(
         imported=len(written),
@@ -124,6 +139,7 @@ def _checker(
     now: datetime,
     publish_by_hours: float,
     shift: Callable[[int, datetime], datetime] | None,
+    links: bool,
     adapter_of: Callable[[str], Adapter],
 ) -> RowChecker:
     with cell_of(stores, tenant).app.transaction(tenant=tenant) as session:
@@ -139,6 +155,7 @@ def _checker(
         now=now,
         publish_by_hours=publish_by_hours,
         shift=shift,
+        links=links,
         adapter_of=adapter_of,
     )
 
@@ -161,8 +178,8 @@ def _write(
     stores: Stores,
     planned: Sequence[PlannedRow],
     *,
+    draft_of: Callable[[PlannedRow], Draft],
     tenant: UUID,
-    client: UUID,
     actor: str,
     now: datetime,
     progress: Callable[[int, int], None] | None,
@@ -177,10 +194,9 @@ def _write(
             problem = "another import of this tenant is running"
             raise refusal("import", "", problem, "start it again when that has ended")
         fresh, doubled = _not_there_yet(session, planned)
-        media = _record_files(session, fresh, tenant=tenant, client=client)
         for start in range(0, len(fresh), _CHUNK):
             chunk = fresh[start : start + _CHUNK]
-            drafts = [(_draft(row, media, client=client), row.slot) for row in chunk]
+            drafts = [(draft_of(row), row.slot) for row in chunk]
             written += plan_all(session, drafts, tenant=tenant, actor=actor)
             if progress is not None:
                 progress(len(written), len(fresh))
@@ -188,23 +204,41 @@ def _write(
     return written, doubled
 
 
-def _record_files(
-    session: Session, rows: Sequence[PlannedRow], *, tenant: UUID, client: UUID
-) -> dict[str, UUID]:
-    """Record each file once, in the order of their checksums; returns the ids by checksum."""
-    files = {file.sha256: file for row in rows for file in row.files}
-    return {
-        sha256: record(session, files[sha256], tenant=tenant, client=client)["id"] for sha256 in sorted(files)
-    }
+def _in_library(
+    processing: Processing, planned: Sequence[PlannedRow], *, tenant: UUID, client: UUID, actor: str
+) -> dict[str, MediaFacts]:
+    """Put each file into the library once; returns what composing needs to know of it, by checksum."""
+    files = {file.sha256: file for row in planned for file in row.files}
+    if not files:
+        return {}
+    kept = [
+        keep_file(processing, file, tenant=tenant, client=client, actor=actor).id for file in files.values()
+    ]
+    with cell_of(processing.stores, tenant).app.transaction(tenant=tenant) as session:
+        made = made_files(media_variants.of_media(session, kept))
+        return {
+            row["sha256"]: media_facts(row, made.get(row["id"], {})) for row in media.by_ids(session, kept)
+        }
 
 
-def _draft(row: PlannedRow, media_ids: Mapping[str, UUID], *, client: UUID) -> Draft:
-    media = [media_ids[file.sha256] for file in row.files]
-    pieces = [(segment, media if number == 0 else []) for number, segment in enumerate(row.segments)]
+def _draft(
+    row: PlannedRow,
+    files: Mapping[str, MediaFacts],
+    *,
+    client: UUID,
+    adapter_of: Callable[[str], Adapter],
+) -> Draft:
+    sent = tuple(files[file.sha256] for file in row.files)
+    media = [file.id for file in sent]
+    pinned = pins(lambda _: [Piece(text="", media=sent)], row.accounts, adapter_of=adapter_of)
+    parts = [
+        PartInput(text=segment, media=media if number == 0 else [])
+        for number, segment in enumerate(row.segments)
+    ]
     return Draft(
         client_id=client,
         accounts=row.accounts,
-        content=content_of(pieces, options={}),
+        content=content_of(with_comment(parts, row.comment), options={}, files=pinned),
         labels=clean_labels(row.row.labels),
         import_key=row.import_key,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg import errors
 
 from socialq.desk.content import (
+    NOBODY,
     AccountFacts,
     Content,
     MediaFacts,
@@ -21,20 +22,24 @@ from socialq.desk.content import (
     account_problems,
     clean_parts,
     content_of,
+    input_of,
     media_facts,
     rule_problems,
 )
+from socialq.desk.outgoing import made_files, pins
 from socialq.desk.refusals import refusal, refuse_if, unknown
 from socialq.desk.tenants import cell_of
+from socialq.desk.variations import all_commented, strangers
 from socialq.domain.ids import new_id
 from socialq.domain.text import BadText, clean_text
 from socialq.providers.registry import adapter_for
-from socialq.store.cell import accounts, clients, many_targets, media, post_versions, posts
+from socialq.store.cell import accounts, clients, many_targets, media, media_variants, post_versions, posts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from uuid import UUID
 
+    from socialq.desk.content import OwnParts
     from socialq.domain.targets import Target
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Session
@@ -70,6 +75,8 @@ def create_post(
     client: UUID,
     account_ids: Sequence[UUID],
     parts: Sequence[PartInput],
+    first_comment: str | None = None,
+    own: OwnParts = NOBODY,
     options: Mapping[str, Any] | None = None,
     labels: Sequence[str] = (),
     actor: str,
@@ -79,7 +86,8 @@ def create_post(
 ) -> Composed:
     """Write a post as a draft. Anything wrong raises `InputRefused` with every problem; nothing is written.
 
-    With `session` it becomes part of the caller's transaction.
+    `first_comment` goes under the post on every account, `own` is what goes out on single accounts instead of
+    `parts` (`variations.own_text` makes it from a text). With `session` it becomes part of the caller's transaction.
     """
     with _session(stores, session, tenant=tenant, actor=actor) as open_session:
         draft = check(
@@ -87,6 +95,8 @@ def create_post(
             client=client,
             account_ids=account_ids,
             parts=parts,
+            first_comment=first_comment,
+            own=own,
             options=options or {},
             labels=labels,
             import_key=import_key,
@@ -106,6 +116,8 @@ def check(
     client: UUID,
     account_ids: Sequence[UUID],
     parts: Sequence[PartInput],
+    first_comment: str | None = None,
+    own: OwnParts = NOBODY,
     options: Mapping[str, Any],
     labels: Sequence[str] = (),
     import_key: str | None = None,
@@ -116,16 +128,27 @@ def check(
         raise unknown("client", client, what="client")
     wanted = list(dict.fromkeys(account_ids))
     known = {row["id"]: account_facts(row) for row in accounts.by_ids(session, wanted)}
-    pieces, problems = clean_parts(parts, client=client, library=_library(session, parts))
+    parts, own = all_commented(parts, own, first_comment)
+    library = _library(session, [part for each in (parts, *own.values()) for part in each])
+    pieces, problems = clean_parts(parts, client=client, library=library)
+    own_pieces = {}
+    for account_id, each in own.items():
+        own_pieces[account_id], found = clean_parts(each, client=client, library=library)
+        problems += found
     problems += account_problems(wanted, client=client, known=known)
+    problems += strangers(own, accounts=wanted)
     refuse_if(problems)
     chosen = tuple(known[account_id] for account_id in wanted)
-    refuse_if(rule_problems(pieces, options=options, accounts=chosen, adapter_of=adapter_of))
+    refuse_if(rule_problems(pieces, own=own_pieces, options=options, accounts=chosen, adapter_of=adapter_of))
+    files = pins(lambda account_id: own_pieces.get(account_id, pieces), chosen, adapter_of=adapter_of)
     return Draft(
         client_id=client,
         accounts=chosen,
         content=content_of(
-            [(piece.text, [file.id for file in piece.media]) for piece in pieces], options=options
+            input_of(pieces),
+            own={account_id: input_of(each) for account_id, each in own_pieces.items()},
+            options=options,
+            files=files,
         ),
         labels=clean_labels(labels),
         import_key=import_key,
@@ -202,7 +225,7 @@ def _target_rows(drafts: Sequence[Draft], ids: Sequence[tuple[UUID, UUID]]) -> l
             "account_id": account.id,
             "platform": account.platform,
             "version_id": version_id,
-            "parts": draft.content.part_count,
+            "parts": draft.content.part_count(account.id),
         }
         for draft, (post_id, version_id) in zip(drafts, ids, strict=True)
         for account in draft.accounts
@@ -211,7 +234,10 @@ def _target_rows(drafts: Sequence[Draft], ids: Sequence[tuple[UUID, UUID]]) -> l
 
 def _library(session: Session, parts: Sequence[PartInput]) -> dict[UUID, MediaFacts]:
     ids = list(dict.fromkeys(item for part in parts for item in part.get("media", ())))
-    return {row["id"]: media_facts(row) for row in media.by_ids(session, ids)} if ids else {}
+    if not ids:
+        return {}
+    made = made_files(media_variants.of_media(session, ids))
+    return {row["id"]: media_facts(row, made.get(row["id"], {})) for row in media.by_ids(session, ids)}
 
 
 @contextmanager

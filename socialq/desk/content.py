@@ -7,23 +7,31 @@ content that leaves here is accepted by each platform's own rules, counted as th
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypedDict
 
+from socialq.desk.outgoing import as_sent
 from socialq.desk.refusals import of_platform, of_text, unknown_problem
+from socialq.domain.contents import COMMENT, parts_of
 from socialq.domain.errors import InputProblem, InputRefused
 from socialq.domain.keys import content_hash
-from socialq.domain.text import BadText, clean_text, split_thread
+from socialq.domain.text import BadText, clean_text, shows_something, split_thread
 from socialq.providers.base import MediaItem, Part
 from socialq.providers.registry import UnknownPlatform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from uuid import UUID
 
+    from socialq.desk.outgoing import MadeFile
+    from socialq.domain.contents import Role
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Row
 
+MOST_CHARACTERS: Final = 100_000
+"""Of one part: more than any platform takes."""
 MOST_PARTS: Final = 100
 """Segments of a thread; more is a text pasted by mistake."""
 
@@ -33,6 +41,13 @@ class PartInput(TypedDict, total=False):
 
     text: str
     media: Sequence[UUID]
+    role: Role
+    """`comment`: the first comment, which is the last part; a `post` where nothing is said."""
+
+
+OwnParts = Mapping["UUID", Sequence[PartInput]]
+"""Parts of their own, by account id, for accounts that don't take everybody's."""
+NOBODY: Final[OwnParts] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +78,13 @@ class MediaFacts:
     byte_size: int
     alt_text: str
     status: str = "ready"
+    sha256: str = ""
+    width: int | None = None
+    height: int | None = None
+    duration_seconds: float | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    variants: Mapping[str, MadeFile] | None = None
+    """What was made of it, by recipe; None: it is not in the library yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +93,7 @@ class Piece:
 
     text: str
     media: tuple[MediaFacts, ...] = ()
+    role: Role = "post"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +103,10 @@ class Content:
     json: Mapping[str, Any]
     hash: str
     media_ids: tuple[UUID, ...]
-    part_count: int
+
+    def part_count(self, account_id: UUID) -> int:
+        """Count the parts that go out on an account."""
+        return len(parts_of(self.json, account_id))
 
 
 def account_facts(row: Row) -> AccountFacts:
@@ -95,8 +121,8 @@ def account_facts(row: Row) -> AccountFacts:
     )
 
 
-def media_facts(row: Row) -> MediaFacts:
-    """Read a row of `media`."""
+def media_facts(row: Row, variants: Mapping[str, MadeFile] = MappingProxyType({})) -> MediaFacts:
+    """Read a row of `media`, with what was made of it."""
     return MediaFacts(
         id=row["id"],
         client_id=row["client_id"],
@@ -105,13 +131,19 @@ def media_facts(row: Row) -> MediaFacts:
         byte_size=row["byte_size"],
         alt_text=row["alt_text"],
         status=row["status"],
+        sha256=row["sha256"],
+        width=row["width"],
+        height=row["height"],
+        duration_seconds=row["duration_seconds"],
+        details=row["details"],
+        variants=variants,
     )
 
 
 def parts_of_text(text: str, *, media: Sequence[UUID] = ()) -> list[PartInput]:
     """Divide a text at its lines of three dashes into parts; the files go with the first."""
     try:
-        segments = split_thread(clean_text(text))
+        segments = [_not_too_long(segment) for segment in split_thread(clean_text(text))]
     except BadText as error:
         raise InputRefused([of_text(error)]) from None
     return [
@@ -132,13 +164,33 @@ def clean_parts(
     for part in parts:
         text = ""
         try:
-            text = clean_text(part.get("text", "")).strip()
+            text = _not_too_long(clean_text(part.get("text", "")).strip())
         except BadText as error:
             problems.append(of_text(error))
         ids = list(part.get("media", ()))
         problems += _media_problems(ids, client=client, library=library)
-        pieces.append(Piece(text=text, media=tuple(library[item] for item in ids if item in library)))
-    return pieces, problems
+        files = tuple(library[item] for item in ids if item in library)
+        pieces.append(Piece(text=text, media=files, role=part.get("role", "post")))
+    return pieces, [*problems, *_comment_problems(pieces)]
+
+
+def _not_too_long(text: str) -> str:
+    """Refuse what no platform takes before anybody counts it."""
+    if len(text) > MOST_CHARACTERS:
+        message = f"Has {len(text):,} characters, and {MOST_CHARACTERS:,} are the most anywhere: shorten it."
+        raise BadText("too_long", message)
+    return text
+
+
+def _option_problems(options: Mapping[str, Any]) -> list[InputProblem]:
+    """Refuse characters in options that neither a database nor a platform takes, such as in a content warning."""
+    problems = []
+    for name, value in options.items():
+        try:
+            clean_text(value if isinstance(value, str) else "")
+        except BadText as error:
+            problems.append(of_text(error, field=name))
+    return problems
 
 
 def account_problems(
@@ -172,12 +224,23 @@ def rule_problems(
     options: Mapping[str, Any],
     accounts: Sequence[AccountFacts],
     adapter_of: Callable[[str], Adapter],
+    own: Mapping[UUID, Sequence[Piece]] = MappingProxyType({}),
+    links: bool = True,
 ) -> list[InputProblem]:
-    """Check the content by the rules of every account's platform and the account's own limits."""
-    if any(not piece.text and not piece.media for piece in pieces):
+    """Check the content by the rules of every account's platform and the account's own limits.
+
+    `own`: the pieces of accounts that don't take everybody's, by account id. `links`: whether platforms that
+    pull files by address can be given one.
+    """
+    if problems := _option_problems(options):
+        return problems
+    if any(
+        not shows_something(piece.text) and not piece.media
+        for each in (pieces, *own.values())
+        for piece in each
+    ):
         problem = "is empty, and there is no file with it"
         return [InputProblem(field="text", value="", problem=problem, way_out="write a text, or add a file")]
-    parts = [_part(number, piece, options) for number, piece in enumerate(pieces, start=1)]
     problems = []
     for account in accounts:
         try:
@@ -188,20 +251,65 @@ def rule_problems(
                 InputProblem(field="accounts", value=account.name, problem=problem, way_out="leave it out")
             )
             continue
+        rules = adapter.media_rules_of(account.limits)
+        sent, unfit = as_sent(own.get(account.id, pieces), rules, account=account.name, links=links)
+        problems += unfit
+        if unfit:
+            continue
+        parts = adapter_parts(sent, options=options)
         problems += [
             of_platform(found, account=account.name) for found in adapter.check(parts, account.limits)
         ]
     return problems
 
 
-def content_of(pieces: Sequence[tuple[str, Sequence[UUID]]], *, options: Mapping[str, Any]) -> Content:
-    """Build the stored content from each part's text and media ids."""
-    json = {
-        "parts": [{"text": text, "media": [str(item) for item in media]} for text, media in pieces],
-        "options": dict(options),
+def adapter_parts(pieces: Sequence[Piece], *, options: Mapping[str, Any]) -> list[Part]:
+    """Hand pieces to an adapter that checks them; it opens no file."""
+    return [_part(number, piece, options) for number, piece in enumerate(pieces, start=1)]
+
+
+def content_of(
+    parts: Sequence[PartInput],
+    *,
+    options: Mapping[str, Any],
+    own: OwnParts = NOBODY,
+    files: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+) -> Content:
+    """Build the stored content; see `domain.contents`. `files`: the checksums that go out, see `outgoing.pins`."""
+    json: dict[str, Any] = {"parts": [_stored(part) for part in parts], "options": dict(options)}
+    if own:
+        json["accounts"] = {str(of): {"parts": [_stored(part) for part in each]} for of, each in own.items()}
+    if files:
+        json["files"] = {account_id: dict(pinned) for account_id, pinned in files.items()}
+    every = [part for each in (parts, *own.values()) for part in each]
+    media_ids = tuple(dict.fromkeys(item for part in every for item in part.get("media", ())))
+    return Content(json=json, hash=content_hash(json), media_ids=media_ids)
+
+
+def input_of(pieces: Sequence[Piece]) -> list[PartInput]:
+    """Spell checked pieces as input again, the texts cleaned."""
+    return [
+        PartInput(text=piece.text, media=[file.id for file in piece.media], role=piece.role)
+        for piece in pieces
+    ]
+
+
+def _stored(part: PartInput) -> dict[str, Any]:
+    stored: dict[str, Any] = {
+        "text": part.get("text", ""),
+        "media": [str(item) for item in part.get("media", ())],
     }
-    media_ids = tuple(dict.fromkeys(item for _, media in pieces for item in media))
-    return Content(json=json, hash=content_hash(json), media_ids=media_ids, part_count=len(pieces))
+    # Without a comment a content looks, and hashes, as it always did.
+    return {**stored, "role": COMMENT} if part.get("role") == COMMENT else stored
+
+
+def _comment_problems(pieces: Sequence[Piece]) -> list[InputProblem]:
+    """A first comment stands under a post, once, and nothing follows it."""
+    places = [number for number, piece in enumerate(pieces) if piece.role == COMMENT]
+    if not places or (places == [len(pieces) - 1] and len(pieces) > 1):
+        return []
+    problem, way_out = "is not the last part, under a post", "give one comment, after the post"
+    return [InputProblem(field="first_comment", value="", problem=problem, way_out=way_out)]
 
 
 def _media_problems(
@@ -233,11 +341,14 @@ def _part(number: int, piece: Piece, options: Mapping[str, Any]) -> Part:
             byte_size=file.byte_size,
             alt_text=file.alt_text,
             open=_not_opened,
+            width=file.width,
+            height=file.height,
+            duration_seconds=file.duration_seconds,
         )
         for file in piece.media
     )
     # A key is made when the target is scheduled; checking needs none.
-    return Part(number=number, text=piece.text, key="", media=items, options=options)
+    return Part(number=number, text=piece.text, key="", media=items, options=options, role=piece.role)
 
 
 def _not_opened() -> BinaryIO:

@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from socialq.desk.compose import check, version_row
+from socialq.desk.content import NOBODY
+from socialq.desk.outgoing import same_for
 from socialq.desk.refusals import refusal, unknown
 from socialq.desk.tenants import cell_of
+from socialq.domain.contents import parts_of
 from socialq.domain.ids import new_id
+from socialq.domain.keys import content_hash
 from socialq.domain.states import TERMINAL, TargetStatus
 from socialq.domain.targets import Move
 from socialq.providers.registry import adapter_for
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
-    from socialq.desk.content import PartInput
+    from socialq.desk.content import Content, OwnParts, PartInput
     from socialq.domain.targets import Target
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Session
@@ -46,11 +50,13 @@ def edit_post(
     tenant: UUID,
     post_id: UUID,
     parts: Sequence[PartInput],
+    first_comment: str | None = None,
+    own: OwnParts = NOBODY,
     options: Mapping[str, Any] | None = None,
     actor: str,
     adapter_of: Callable[[str], Adapter] = adapter_for,
 ) -> Edited:
-    """Give a post new content. The same content changes nothing and keeps the approval."""
+    """Give a post new content, all of it: what is left out is gone. The same changes nothing, approval included."""
     with cell_of(stores, tenant).app.transaction(tenant=tenant, actor=actor) as session:
         post = posts.lock(session, post_id)
         newest = post_versions.latest(session, post_id)
@@ -62,22 +68,32 @@ def edit_post(
             client=post["client_id"],
             account_ids=[target.account_id for target in targets],
             parts=parts,
+            first_comment=first_comment,
+            own=own,
             options=options or {},
             adapter_of=adapter_of,
         )
-        if draft.content.hash == newest["content_hash"]:
+        concerned = [target.account_id for target in targets]
+        if draft.content.hash == content_hash(same_for(newest["content"], concerned)):
             return Edited(version_id=newest["id"], number=newest["number"], targets=())
-        if draft.content.part_count < len(newest["content"]["parts"]):
-            problem = f"has fewer parts than before ({len(newest['content']['parts'])})"
-            raise refusal("text", "", problem, "cancel this post and write a new one")
+        for target in targets:
+            _refuse_fewer(draft.content, target, before=newest["content"])
         version_id, number = new_id(), newest["number"] + 1
         row = version_row(
             draft.content, tenant=tenant, post_id=post_id, version_id=version_id, actor=actor, number=number
         )
         post_versions.insert(session, [row])
         posts.withdraw_approval(session, post_id)
-        moved = _drafts_of(session, targets, version_id, parts=draft.content.part_count, tenant=tenant)
+        moved = _drafts_of(session, targets, version_id, content=draft.content, tenant=tenant)
     return Edited(version_id=version_id, number=number, targets=tuple(moved))
+
+
+def _refuse_fewer(content: Content, target: Target, *, before: Mapping[str, Any]) -> None:
+    """A part that was there stays: what is known of it must not be lost."""
+    had = len(parts_of(before, target.account_id))
+    if content.part_count(target.account_id) < had:
+        problem = f"has fewer parts than before ({had})"
+        raise refusal("text", "", problem, "cancel this post and write a new one")
 
 
 def _editable(session: Session, post_id: UUID) -> list[Target]:
@@ -102,11 +118,12 @@ def _editable(session: Session, post_id: UUID) -> list[Target]:
 
 
 def _drafts_of(
-    session: Session, targets: Sequence[Target], version_id: UUID, *, parts: int, tenant: UUID
+    session: Session, targets: Sequence[Target], version_id: UUID, *, content: Content, tenant: UUID
 ) -> list[Target]:
     """Make the targets drafts of the new version, without a time, a key or a history of tries."""
     many_targets.start_anew(session, [target.id for target in targets])
-    many_targets.add_parts(session, {target.id: parts for target in targets}, tenant_id=tenant)
+    counts = {target.id: content.part_count(target.account_id) for target in targets}
+    many_targets.add_parts(session, counts, tenant_id=tenant)
     move = Move(
         to=TargetStatus.DRAFT,
         reason="edited",

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from socialq.desk.content import MediaFacts, Piece, rule_problems
-from socialq.desk.library import Inspected, inspect
+from socialq.desk.content import Piece, rule_problems
+from socialq.desk.library import Inspected, file_of, inspect
 from socialq.desk.schedule import Slot, slot_of
 from socialq.domain.errors import InputProblem, InputRefused
-from socialq.domain.ids import new_id
 from socialq.domain.keys import import_fingerprint
 from socialq.domain.local_time import resolve
 from socialq.domain.text import THREAD_SEPARATOR
@@ -51,6 +50,11 @@ class PlannedRow:
     note: str | None
 
     @property
+    def comment(self) -> str | None:
+        """The first comment under the post, if any."""
+        return self.row.first_comment or None
+
+    @property
     def import_key(self) -> str:
         """Names the row: the same text, instant and accounts give the same, in whatever order they stand."""
         return hashlib.sha256("".join(sorted(self.fingerprints)).encode()).hexdigest()
@@ -83,18 +87,24 @@ class RowChecker:
     publish_by_hours: float
     shift: Callable[[int, datetime], datetime] | None
     adapter_of: Callable[[str], Adapter]
+    links: bool = True
+    """Whether platforms that pull files by address can be given one."""
     _inspected: dict[Path, Inspected | list[InputProblem]] = field(default_factory=dict)
 
     def check(self, index: int, row: CalendarRow) -> PlannedRow | list[InputProblem]:
         """Check one row, the `index`th of the file; returns what can be written, or every problem."""
-        problems = self._comment_problems(row)
+        problems: list[InputProblem] = []
         accounts = self._accounts(row, problems)
         files = self._files(row, problems)
         read = self._time(index, row, problems)
         if problems or read is None:
             return problems
         found = rule_problems(
-            self._pieces(row, files), options={}, accounts=accounts, adapter_of=self.adapter_of
+            self._pieces(row, files),
+            options={},
+            accounts=accounts,
+            adapter_of=self.adapter_of,
+            links=self.links,
         )
         if found:
             return found
@@ -110,12 +120,6 @@ class RowChecker:
             ),
             note=_note(resolved),
         )
-
-    def _comment_problems(self, row: CalendarRow) -> list[InputProblem]:
-        if not row.first_comment:
-            return []
-        problem, way_out = "first comments can't be sent yet", "leave it empty"
-        return [InputProblem(field="first_comment", value="", problem=problem, way_out=way_out)]
 
     def _accounts(self, row: CalendarRow, problems: list[InputProblem]) -> list[AccountFacts]:
         chosen: dict[UUID, AccountFacts] = {}
@@ -178,7 +182,12 @@ class RowChecker:
             )
             return [InputProblem(field="media", value=item, problem=problem, way_out=way_out)]
         folder = self.base_folder.resolve()
-        path = (folder / item.replace("\\", "/")).resolve()
+        try:
+            path = (folder / item.replace("\\", "/")).resolve()
+        except (OSError, ValueError):
+            # A NUL or a lone surrogate, or a name longer than any file's.
+            problem, way_out = "is not a name that a file can have", "write the file's name as it is"
+            return [InputProblem(field="media", value=item, problem=problem, way_out=way_out)]
         if not path.is_relative_to(folder):
             problem, way_out = "is outside the calendar's folder", "put the file beside the calendar"
             return [InputProblem(field="media", value=item, problem=problem, way_out=way_out)]
@@ -220,21 +229,12 @@ class RowChecker:
         return replace(resolved, instant_utc=instant, local=local)
 
     def _pieces(self, row: CalendarRow, files: Sequence[Inspected]) -> list[Piece]:
-        media = tuple(
-            MediaFacts(
-                id=new_id(),
-                client_id=self.client_id,
-                file_name=file.file_name,
-                mime_type=file.mime_type,
-                byte_size=file.byte_size,
-                alt_text="",
-            )
-            for file in files
-        )
-        return [
+        media = tuple(file_of(file, client=self.client_id) for file in files)
+        pieces = [
             Piece(text=segment, media=media if number == 0 else ())
             for number, segment in enumerate(row.segments)
         ]
+        return [*pieces, Piece(text=row.first_comment, role="comment")] if row.first_comment else pieces
 
 
 def fingerprint(segments: Sequence[str], instant: datetime, account_id: UUID) -> str:

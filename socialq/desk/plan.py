@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from socialq.desk.approve import approve_new
 from socialq.desk.compose import Composed, check, write_all
+from socialq.desk.content import NOBODY
 from socialq.desk.schedule import Slot, set_times, slot_of
 from socialq.desk.tenants import cell_of
 from socialq.desk.wake import wake_relay
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from socialq.desk.compose import Draft
-    from socialq.desk.content import PartInput
+    from socialq.desk.content import OwnParts, PartInput
     from socialq.domain.local_time import Resolved
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Session
@@ -31,6 +32,8 @@ def plan_post(
     client: UUID,
     account_ids: Sequence[UUID],
     parts: Sequence[PartInput],
+    first_comment: str | None = None,
+    own: OwnParts = NOBODY,
     options: Mapping[str, Any] | None = None,
     labels: Sequence[str] = (),
     resolved: Resolved,
@@ -40,7 +43,7 @@ def plan_post(
     actor: str,
     adapter_of: Callable[[str], Adapter] = adapter_for,
 ) -> Composed:
-    """Create, approve and schedule a post for a client without an approval workflow.
+    """Create, approve and schedule a post for a client without an approval workflow; see `compose.create_post`.
 
     Raises `InputRefused` with every problem; then nothing was written. The relay is woken if it is due soon.
     """
@@ -52,6 +55,8 @@ def plan_post(
             client=client,
             account_ids=account_ids,
             parts=parts,
+            first_comment=first_comment,
+            own=own,
             options=options or {},
             labels=labels,
             adapter_of=adapter_of,

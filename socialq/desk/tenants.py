@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -16,7 +17,7 @@ import structlog
 from socialq.desk.refusals import refusal, unknown
 from socialq.domain.ids import new_id
 from socialq.store.cell import tenant_state
-from socialq.store.central import cells, tenants
+from socialq.store.central import cells, holds, tenants
 from socialq.store.stores import UnknownTenantError
 
 if TYPE_CHECKING:
@@ -67,8 +68,11 @@ def add(
     return Tenant(**row)
 
 
-def suspend(stores: Stores, *, tenant: UUID, reason: str, actor: str) -> Tenant:
-    """Suspend a tenant: its posts wait, and fail after the grace period. Repeating it changes nothing."""
+def suspend(stores: Stores, *, tenant: UUID, reason: str, grace_hours: float = 24.0, actor: str) -> Tenant:
+    """Suspend a tenant: its posts wait, and fail after the grace period. Repeating it changes nothing.
+
+    A hold keeps them from being asked for until the grace is over; from then on each fails at its time.
+    """
     if not reason.strip():
         raise refusal("reason", "", "there is no reason", "say why, for whoever resumes the tenant")
     with cell_of(stores, tenant).app.transaction(tenant=tenant, actor=actor) as session:
@@ -77,6 +81,15 @@ def suspend(stores: Stores, *, tenant: UUID, reason: str, actor: str) -> Tenant:
         raise unknown("tenant", tenant, what="tenant")
     with stores.central.transaction(actor=actor) as session:
         row = tenants.suspend(session, tenant, suspended_at=since)
+    holds.set_hold(
+        stores.central,
+        scope="tenant",
+        key=str(tenant),
+        until=since + timedelta(hours=grace_hours),
+        reason="the tenant is suspended",
+        set_by=actor,
+        source="suspended",
+    )
     _log.warning("tenant.suspended", tenant=str(tenant), reason=reason.strip(), actor=actor)
     return _found(row, tenant)
 
@@ -89,7 +102,22 @@ def resume(stores: Stores, *, tenant: UUID, actor: str) -> Tenant:
         raise unknown("tenant", tenant, what="tenant")
     with stores.central.transaction(actor=actor) as session:
         row = tenants.resume(session, tenant)
+    holds.lift(stores.central, scope="tenant", key=str(tenant), actor=actor, sources=["suspended"])
     _log.info("tenant.resumed", tenant=str(tenant), actor=actor)
+    return _found(row, tenant)
+
+
+def set_limit(stores: Stores, *, tenant: UUID, monthly_limit: int | None, actor: str) -> Tenant:
+    """Set how many posts a calendar month may bring; None: any. Posts that waited for a higher limit go out now."""
+    _check_limit(monthly_limit)
+    with cell_of(stores, tenant).app.transaction(tenant=tenant, actor=actor) as session:
+        known = tenant_state.set_limit(session, tenant, monthly_limit=monthly_limit)
+    if not known:
+        raise unknown("tenant", tenant, what="tenant")
+    with stores.central.transaction(actor=actor) as session:
+        row = tenants.set_limit(session, tenant, monthly_limit=monthly_limit)
+    # Should the new limit be used up too, the first post that is refused says so, for all.
+    holds.lift(stores.central, scope="tenant", key=str(tenant), actor=actor, sources=["monthly_limit"])
     return _found(row, tenant)
 
 
@@ -131,6 +159,10 @@ def _check(name: str, monthly_limit: int | None) -> None:
     if not _NAME.fullmatch(name):
         way_out = "take a to z, 0 to 9, - and _, 63 at most, beginning with a letter or digit"
         raise refusal("name", name, "is not a name for a tenant", way_out)
+    _check_limit(monthly_limit)
+
+
+def _check_limit(monthly_limit: int | None) -> None:
     if monthly_limit is not None and not 0 <= monthly_limit <= _MOST_A_MONTH:
         raise refusal("monthly_limit", monthly_limit, "is not a number of posts", "give 0 or more, or none")
 

@@ -56,6 +56,17 @@ def after_look(situation: Situation, result: LookResult, rules: Rules) -> Decisi
             assert_never(result)
 
 
+def nobody_can_look(target: Target) -> Decision:
+    """Decide for a target of unknown outcome on an account that can't be looked through: a person must."""
+    known = target.detail or "its answer was lost"
+    move = Move(
+        to=S.NEEDS_ATTENTION,
+        reason="outcome_unknown",
+        detail=f"{known}; the platform can't be asked whether it is live: look at the account, then decide",
+    )
+    return Decision(move=move, attempt_state="unknown")
+
+
 def after_published_look(situation: Situation, result: LookResult, rules: Rules) -> Decision:
     """Decide for a published target that was looked for once more after an earlier unknown outcome.
 
@@ -92,7 +103,8 @@ def after_late_acceptance(
     if target.status is S.PUBLISHING:
         return None
     if target.status is S.UNKNOWN_OUTCOME:
-        return _next_part_follows(target, now=now)
+        following = next((part for part in others if not part.live), None)
+        return _next_part_follows(target, now=now, may_be_live=following is not None and following.unresolved)
     return Move(
         to=target.status,
         reason=target.reason,
@@ -134,12 +146,17 @@ def _found(situation: Situation, found: Found, rules: Rules) -> Decision:
             event="target.published",
         )
         return Decision(move=move, found=found, attempt_state="found")
-    move = _next_part_follows(situation.target, now=situation.now)
+    move = _next_part_follows(situation.target, now=situation.now, may_be_live=situation.next_part_unresolved)
     return Decision(move=move, found=found, attempt_state="found")
 
 
-def _next_part_follows(target: Target, *, now: datetime) -> Move:
-    """Go on with a thread whose lost part is live after all, unless a person has withdrawn it meanwhile."""
+def _next_part_follows(target: Target, *, now: datetime, may_be_live: bool) -> Move:
+    """Go on with a thread whose lost part is live after all, unless a person has withdrawn it meanwhile.
+
+    The next part is sent, or, where it may be live as well, looked for first.
+    """
+    if may_be_live:
+        return _keep_looking(target, at=now, looks_done=0, looks_failed=0)
     if target.cancel_requested:
         return withdrawn(any_live=True)
     return Move(

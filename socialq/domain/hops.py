@@ -44,6 +44,15 @@ class IndexRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mirrored:
+    """A row of the dispatch index as it was seen, to compare with its target."""
+
+    target_id: UUID
+    lane: Lane
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """An outbox event: something about this target changed."""
 

@@ -55,6 +55,8 @@ class RateLimited:
     evidence: Evidence
     retry_after_seconds: float
     scope: Literal["account", "app", "platform"] = "account"
+    reads_go_on: bool = False
+    """Only publishing must wait: what may be live can be looked for meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

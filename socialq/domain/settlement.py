@@ -62,6 +62,8 @@ class AccountEffect:
     token_is_over: bool = False
     """The access token does not work any more: the next use refreshes it first."""
     reason: str = ""
+    alarm: str | None = None
+    """Our application is at fault: what was said of it, for one alarm of the app or the platform."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,8 @@ class Situation:
     """Whether any part of the target is live."""
     parts_after: int
     """How many parts follow this one."""
+    next_part_unresolved: bool = False
+    """Whether the part after this one may be live too: only after a restore, which loses what was marked."""
     now: datetime
     refresh_may_help: bool = False
     """The account's token can be refreshed, and was not just refreshed."""
@@ -105,13 +109,21 @@ def after_failure(situation: Situation, outcome: Failure, rules: Rules) -> Decis
             return _try_again(situation, outcome, rules)
         case RateLimited():
             until = rate_limit_until(now=situation.now, retry_after_seconds=outcome.retry_after_seconds)
-            effect = AccountEffect(hold_until=until, hold_scope=outcome.scope, reason="rate_limited")
+            effect = AccountEffect(
+                hold_until=until,
+                hold_scope=outcome.scope,
+                reason="restricted" if outcome.reads_go_on else "rate_limited",
+            )
             return _wait(situation, outcome.evidence, until=until, effect=effect, state="rate_limited")
         case Ours():
-            until = situation.now + timedelta(seconds=outcome.retry_after_seconds)
-            effect = AccountEffect(hold_until=until, hold_scope=outcome.scope, reason="our_application")
-            decision = _wait(situation, outcome.evidence, until=until, effect=effect, state="ours")
-            return replace(decision, alarm=f"our application is refused: {outcome.evidence.message}")
+            until = rate_limit_until(now=situation.now, retry_after_seconds=outcome.retry_after_seconds)
+            effect = AccountEffect(
+                hold_until=until,
+                hold_scope=outcome.scope,
+                reason="our_application",
+                alarm=outcome.evidence.message or outcome.evidence.code,
+            )
+            return _wait(situation, outcome.evidence, until=until, effect=effect, state="ours")
         case AuthLost() if situation.refresh_may_help:
             # The platform ended the token before its time. A refused request was certainly not accepted.
             decision = _try_again(
@@ -181,7 +193,7 @@ def expired(situation: Situation) -> Decision:
     """Decide for a target that is past `publish_by` and has nothing in flight."""
     detail = "its publish-by time passed before it could be sent"
     if situation.any_live:
-        detail = "its publish-by time passed before the rest of the thread could be sent"
+        detail = f"its publish-by time passed before the rest of it could be sent; {_live_of(situation)}"
     if situation.target.cancel_requested and not situation.any_live:
         return Decision(move=withdrawn(any_live=False), attempt_state="cancelled")
     return Decision(move=Move(to=S.FAILED, reason="expired", detail=detail), attempt_state="expired")
@@ -198,7 +210,7 @@ def withdrawn(*, any_live: bool) -> Move:
         return Move(
             to=S.FAILED,
             reason="cancelled_midway",
-            detail="withdrawn after a part of the thread was live; the rest was not sent",
+            detail="withdrawn after a part of it was live; the rest was not sent",
         )
     return Move(to=S.CANCELLED, reason="cancelled", detail="withdrawn by a person before it was sent")
 
@@ -257,18 +269,28 @@ def _wait(
 
 def _duplicate(situation: Situation, outcome: Duplicate, rules: Rules) -> Decision:
     """A duplicate error is evidence only after an own earlier unknown of this part; else it is a rejection."""
+    said = outcome.evidence
+    if outcome.existing_id and outcome.existing_id not in said.message:
+        # Offered to a person, never adopted by itself: a look must see it.
+        said = replace(said, message=f"{said.message or said.code}: the platform names {outcome.existing_id}")
     if situation.part.unknown_count == 0:
-        move = _resting(situation, S.FAILED, "duplicate_content", outcome.evidence)
+        move = _resting(situation, S.FAILED, "duplicate_content", said)
         return Decision(move=move, clear_mark=True, attempt_state="duplicate")
-    decision = unknown(situation, outcome.evidence, lost_at=situation.now, rules=rules)
+    decision = unknown(situation, said, lost_at=situation.now, rules=rules)
     return replace(decision, attempt_state="duplicate")
 
 
 def _resting(situation: Situation, to: TargetStatus, reason: str, evidence: Evidence) -> Move:
     detail = sentence_of(evidence)
     if situation.any_live:
-        detail = f"{detail}; the parts before it are live"
+        detail = f"{detail}; {_live_of(situation)}"
     return Move(to=to, reason=reason, detail=detail)
+
+
+def _live_of(situation: Situation) -> str:
+    """Say how much is live: parts go out in their order, so it is all before this one."""
+    live, parts = situation.part.part_no - 1, situation.part.part_no + situation.parts_after
+    return f"{live} of {parts} parts {'is' if live == 1 else 'are'} live and stay{'s' if live == 1 else ''}"
 
 
 def publish_by_of(target: Target) -> datetime:

@@ -58,6 +58,7 @@ TRANSITIONS: Final[dict[TargetStatus, frozenset[TargetStatus]]] = {
             S.RETRY_SCHEDULED,
             S.NEEDS_RECONNECT,
             S.FAILED,
+            S.UNKNOWN_OUTCOME,
             S.PUBLISHED,
         }
     ),
@@ -70,6 +71,7 @@ TRANSITIONS: Final[dict[TargetStatus, frozenset[TargetStatus]]] = {
             S.RETRY_SCHEDULED,
             S.NEEDS_RECONNECT,
             S.FAILED,
+            S.UNKNOWN_OUTCOME,
             S.PUBLISHED,
         },
     ),

@@ -26,6 +26,10 @@ _SENTENCE_END: Final = frozenset(".,;:!?'*~|$%@…‥’”»›。、，！？�
 _CLOSING: Final = {")": "("}
 
 
+# White space, what Unicode says to ignore, other format characters, and the blank Braille pattern.
+_VISIBLE: Final = regex.compile(r"[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]")
+
+
 class BadText(ValueError):  # noqa: N818 - named, as every error here, for what is wrong
     """A text that can't be accepted; the message tells a person where and why."""
 
@@ -53,6 +57,17 @@ def clean_text(text: str) -> str:
         message = f"Line {line} contains the control character U+{ord(found.group()):04X}: remove it."
         raise BadText("control_character", message)
     return unified
+
+
+def shows_something(text: str) -> bool:
+    """Say whether there is anything in a text that a reader could see; an emoji's joiners alone are nothing."""
+    return _VISIBLE.search(text) is not None
+
+
+def harmless(text: str, *, longest: int) -> str:
+    """Make one line that any database takes of a name from outside: what can't be kept becomes U+FFFD."""
+    harmless_text: str = _FORBIDDEN.sub("\ufffd", text.replace("\n", " ").replace("\t", " "))
+    return harmless_text[:longest]
 
 
 def grapheme_count(text: str) -> int:

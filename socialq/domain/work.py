@@ -51,15 +51,21 @@ class TenantState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaRow:
-    """One row of `media`, as far as publishing needs it."""
+    """One file as it goes out on the target's account: a row of `media`, or of a variant made of it."""
 
     id: str
+    """Of the row of `media`, also where a variant goes out."""
     storage_key: str
     mime_type: str
     byte_size: int
     alt_text: str
     status: str
     problem: str | None = None
+    sha256: str = ""
+    """Of the bytes that go out, which is what was approved."""
+    width: int | None = None
+    height: int | None = None
+    duration_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

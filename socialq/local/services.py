@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
-Role = Literal["beat", "control", "publishing", "preparing", "web", "flower", "sandbox"]
+Role = Literal["beat", "watch", "control", "publishing", "preparing", "web", "flower", "sandbox"]
 
 STOP_ORDER: Final[tuple[tuple[Role, ...], ...]] = (
+    ("watch",),
     ("beat", "control", "publishing", "preparing"),
     ("web", "flower"),
     ("sandbox",),
 )
-"""Who is stopped together, first things first: workers drain while the platforms still answer them."""
+"""Who is stopped together, first things first: nobody alarms at a stop that is meant; workers drain while the
+platforms still answer them."""
 
 WORKERS: Final[frozenset[Role]] = frozenset({"control", "publishing", "preparing"})
 """The roles that Celery answers a ping for."""
@@ -51,6 +53,16 @@ def beat(number: int, *, home: Path) -> Service:
         name=name,
         role="beat",
         command=(sys.executable, *_APP, "beat", *options),
+        grace_seconds=_SHORT_GRACE_SECONDS,
+    )
+
+
+def watch() -> Service:
+    """Build the watch: it needs neither beat nor workers, and tells when they are gone."""
+    return Service(
+        name="watch",
+        role="watch",
+        command=(sys.executable, "-c", "from socialq.cli import main; main()", "watch"),
         grace_seconds=_SHORT_GRACE_SECONDS,
     )
 

@@ -50,6 +50,7 @@ class Wanted:
     preparing: int = 1
     control: int = 1
     beats: int = 1
+    watch: bool = False
     web: bool = True
     sandbox: bool = False
     flower: bool = False
@@ -81,6 +82,7 @@ class LocalStack:
     home: Path = field(init=False)
     _lock: int | None = field(init=False, default=None)
     _development_keys: bool = field(init=False, default=False)
+    _web_port: int = field(init=False, default=0)
 
     def start(self) -> Self:
         """Start everything. Raises `AlreadyRunning`, `LocalServersUnavailable` or `ConfigInvalid`."""
@@ -95,6 +97,7 @@ class LocalStack:
             sandbox = self._launch_sandbox()
             self._start_servers(given)
             self._settle_keys(given)
+            self._settle_web_address(given)
             self.settings = load_settings(self.child_env, require=SERVICE)
             if problems := check_connections(self.settings):
                 raise ConfigInvalid(problems)
@@ -140,6 +143,8 @@ class LocalStack:
                 return services.worker(
                     role, number, concurrency=concurrency, drain_seconds=settings.drain_seconds
                 )
+            case "watch":
+                return services.watch()
             case "web" | "flower" | "sandbox":
                 raise ValueError(f"there is one {role} at most")
 
@@ -161,10 +166,9 @@ class LocalStack:
 
     def start_web(self) -> None:
         """Start the web; `start` does it unless it was not wanted, then it can be had later."""
-        settings = self.settings
-        port = free_port() if self.wanted.any_ports else settings.web_port
-        self.supervisor.start(services.web(host=settings.web_host, port=port))
-        self.web_url = f"http://{settings.web_host}:{port}"
+        host, port = self.settings.web_host, self._web_port
+        self.supervisor.start(services.web(host=host, port=port))
+        self.web_url = f"http://{host}:{port}"
 
     def first_ticks(self) -> None:
         """Let the windows begin at once."""
@@ -238,6 +242,14 @@ class LocalStack:
             if not (self.child_env.get(name) or self.child_env.get(f"{name}_FILE")):
                 self.child_env[name] = value
 
+    def _settle_web_address(self, given: Settings) -> None:
+        """Choose the web's port, and offer media there to the sandbox where no public address is set."""
+        self._web_port = free_port() if self.wanted.any_ports else given.web_port
+        # On ports of its own the web may be started later, and platforms may be told its address before.
+        if (self.wanted.web or self.wanted.any_ports) and not given.public_url:
+            host = "127.0.0.1" if given.web_host in {"0.0.0.0", "::"} else given.web_host  # noqa: S104
+            self.child_env["SOCIALQ_PUBLIC_URL"] = f"http://{host}:{self._web_port}"
+
     def _build_supervisor(self) -> None:
         self.supervisor = Supervisor(
             env=self.child_env, cwd=self.home, logs=self.home / "logs", restarts=self.restarts
@@ -295,6 +307,8 @@ class LocalStack:
             self.supervisor.start(self.service("control", number))
         for number in range(1, wanted.beats + 1):
             self.supervisor.start(self.service("beat", number))
+        if wanted.watch:
+            self.supervisor.start(services.watch())
         if wanted.web:
             self.start_web()
         if wanted.flower:
@@ -325,6 +339,7 @@ class LocalStack:
             "database_url": settings.database_url.get_secret_value(),
             "redis_url": settings.redis_url.get_secret_value(),
             "web_url": self.web_url or None,
+            "public_url": settings.public_url or None,
             "sandbox_url": self.sandbox_url or None,
             "flower_url": self.flower_url or None,
             "allow_private_addresses": settings.allow_private_addresses,

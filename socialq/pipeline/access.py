@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from socialq.domain import keys
+from socialq.domain.contents import parts_of, role_of
 from socialq.providers.base import AccountAccess, MediaItem, Part
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def account_access(work: Work, credentials: Credentials) -> AccountAccess:
 
 def part_content(work: Work, part_no: int, *, key_instant: datetime, files: Files) -> Part:
     """Build one part of the pinned version, under the part before it if that is live."""
-    content = work.content["parts"][part_no - 1]
+    content = parts_of(work.content, work.account.id)[part_no - 1]
     live = {part.part_no: part for part in work.parts if part.live}
     parent, root = live.get(part_no - 1), live.get(1)
     publication_key = keys.publication_key(work.target.id, key_instant, work.target.version_id)
@@ -48,6 +49,10 @@ def part_content(work: Work, part_no: int, *, key_instant: datetime, files: File
                 byte_size=item.byte_size,
                 alt_text=item.alt_text,
                 open=partial(files.open, item.storage_key),
+                width=item.width,
+                height=item.height,
+                duration_seconds=item.duration_seconds,
+                link=files.link_of(work.target, item),
             )
             for item in media
         ),
@@ -56,6 +61,6 @@ def part_content(work: Work, part_no: int, *, key_instant: datetime, files: File
         root_id=None if root is None or part_no == 1 else root.remote_id,
         parent_ref={} if parent is None else parent.remote_ref,
         root_ref={} if root is None or part_no == 1 else root.remote_ref,
-        role=content.get("role", "post"),
+        role=role_of(content),
         key_instant=key_instant,
     )

@@ -8,8 +8,8 @@ through. A guard that refuses spends nothing of the retry budget.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
 from socialq.domain.settlement import wait_before_claim, withdrawn
@@ -39,6 +39,8 @@ class Refusal:
 
     guard: str
     move: Move | None
+    tenant_waits_until: datetime | None = None
+    """No post of the tenant can go out before this: it is held as a whole, so that its other posts ask nobody."""
 
 
 Verdict = Refusal | None
@@ -86,7 +88,8 @@ def _within_entitlement(work: Work, policy: GuardPolicy, _seq: int) -> Verdict:
     if limit is None or used is None or used < limit:
         return None
     detail = f"the tenant's limit of {limit} posts a month is used up"
-    return _wait(work, policy, "within_entitlement", "monthly_limit", detail)
+    refusal = _wait(work, policy, "within_entitlement", "monthly_limit", detail)
+    return replace(refusal, tenant_waits_until=_next_month(work.read_at))
 
 
 def _version_approved(work: Work, policy: GuardPolicy, _seq: int) -> Verdict:
@@ -172,6 +175,12 @@ def _wait(work: Work, policy: GuardPolicy, guard: str, reason: str, detail: str)
     return Refusal(
         guard=guard, move=wait_before_claim(work.target, reason=reason, detail=detail, until=until)
     )
+
+
+def _next_month(instant: datetime) -> datetime:
+    """Return the first moment of the next calendar month in UTC, when the count begins anew."""
+    first = instant.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return (first + timedelta(days=32)).replace(day=1)
 
 
 def _minute(instant: datetime) -> str:

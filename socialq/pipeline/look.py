@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Final, assert_never
 import structlog
 
 from socialq.domain import keys
-from socialq.domain.finding import after_look, after_published_look, stop_looking
+from socialq.domain.finding import after_look, after_published_look, nobody_can_look, stop_looking
 from socialq.domain.outcomes import AuthLost, CannotTell, Evidence, Found, Transient
 from socialq.domain.states import NextKind, TargetStatus
 from socialq.pipeline.access import account_access, part_content
+from socialq.pipeline.pausing import hold_after, hold_what_it_says
 from socialq.pipeline.ports import AccountLost, AccountReady, AccountWaits
-from socialq.pipeline.settle import apply_evidence, follow, hold_what_it_says, situation_of
+from socialq.pipeline.settle import apply_evidence, follow, situation_of
 from socialq.vault import VaultError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from socialq.domain.outcomes import LookResult
     from socialq.domain.settlement import Decision, Rules
     from socialq.domain.targets import PartState, Target
-    from socialq.domain.work import Settled, Work
+    from socialq.domain.work import AccountRow, Settled, Work
     from socialq.pipeline.places import Places
     from socialq.pipeline.ports import Credentials, EvidenceStore, Files, FreshTokens, Index, Targets
     from socialq.providers.base import Adapter
@@ -84,6 +85,8 @@ class Looker:
             self._put_right(work, message)
             return "obsolete"
         adapter = self.adapter_for(work.account.platform)
+        if not _can_look(adapter, work.account):
+            return self._blind(work, message, part)
         try:
             result = self._ask(work, part, adapter)
         except (VaultError, LookupError) as error:
@@ -99,6 +102,25 @@ class Looker:
             self.index.repair(target=work.target, message_seq=message.seq)
             return "lost_race"
         follow(self.index, work.target.tenant_id, settled)
+        return settled.status
+
+    def _blind(self, work: Work, message: Message, part: PartState) -> str:
+        """Settle a look that nobody can make on this account."""
+        target = work.target
+        if target.status is TargetStatus.PUBLISHED:
+            settled = self.targets.move(target, stop_looking(target), actor="look")
+        else:
+            settled = self.targets.settle_look(
+                target=target,
+                part_no=part.part_no,
+                found=None,
+                publication_key="",
+                decide=lambda locked, _parts, _now: nobody_can_look(locked),
+            )
+        if settled is None:
+            self.index.repair(target=target, message_seq=message.seq)
+            return "lost_race"
+        follow(self.index, target.tenant_id, settled)
         return settled.status
 
     def _put_right(self, work: Work, message: Message) -> None:
@@ -133,7 +155,8 @@ class Looker:
                 work = replace(work, account=account)
             case AccountLost(detail=detail):
                 return CannotTell(failure=AuthLost(evidence=Evidence(code="account.lost", message=detail)))
-            case AccountWaits(seconds=seconds, detail=detail):
+            case AccountWaits(seconds=seconds, detail=detail, because=because):
+                hold_after(self.index, work.account, because, now=work.read_at)
                 evidence = Evidence(code="account.waits", message=detail)
                 return CannotTell(failure=Transient(evidence=evidence, retry_after_seconds=seconds))
             case _:
@@ -180,4 +203,9 @@ class Looker:
         )
         if settled is not None and isinstance(result, CannotTell):
             hold_what_it_says(self.index, work, made[0].account)
+            hold_after(self.index, work.account, result.failure, now=work.read_at)
         return settled
+
+
+def _can_look(adapter: Adapter, account: AccountRow) -> bool:
+    return adapter.finder_of(remote_user_id=account.remote_user_id, scopes=account.scopes) is not None

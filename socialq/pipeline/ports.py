@@ -6,7 +6,7 @@ a platform.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
@@ -17,9 +17,18 @@ from socialq.domain.targets import Move, PartState, Target
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from socialq.domain.hops import Event, IndexRow, LateEvidence, Message, Picked
-    from socialq.domain.outcomes import Accepted, Evidence, Found
-    from socialq.domain.work import AccountBusy, AccountRow, Claimed, ClaimRequest, PartKept, Settled, Work
+    from socialq.domain.hops import Event, IndexRow, LateEvidence, Message, Mirrored, Picked
+    from socialq.domain.outcomes import Accepted, Evidence, Found, Ours, PrepareFailure, RateLimited
+    from socialq.domain.work import (
+        AccountBusy,
+        AccountRow,
+        Claimed,
+        ClaimRequest,
+        MediaRow,
+        PartKept,
+        Settled,
+        Work,
+    )
     from socialq.providers.base import AppCredentials, Refreshed
 
 Decide = Callable[[Target, Sequence[PartState], datetime], Decision]
@@ -178,6 +187,10 @@ class AccountReady:
     """The account's token can be used now."""
 
     account: AccountRow
+    ending: str = ""
+    """Why the token can't be refreshed, although it works until its end; empty: nothing is wrong with it."""
+    failure: PrepareFailure | None = None
+    """Why it was not refreshed this time, although it works; None: it was, or need not be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +199,8 @@ class AccountWaits:
 
     seconds: float
     detail: str
+    because: RateLimited | Ours | None = None
+    """What the platform said, where it concerns more than this account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,9 +227,19 @@ class AccountTokens(Protocol):
     """An account's stored tokens, with the lease of a refresh."""
 
     def take_lease(
-        self, tenant_id: UUID, account: AccountRow, *, lease: UUID, lease_seconds: float
+        self,
+        tenant_id: UUID,
+        account: AccountRow,
+        *,
+        lease: UUID,
+        lease_seconds: float,
+        renews_itself: bool = False,
     ) -> tuple[AccountRow, AppCredentials, str, datetime] | None:
-        """Take the lease: the account, its application, its refresh token (plain), the cell's clock."""
+        """Take the lease: the account, its application, its refresh token (plain), the cell's clock.
+
+        Where tokens renew themselves, the access token stands for the refresh token, and the application may be
+        empty.
+        """
 
     def read(self, tenant_id: UUID, account_id: UUID) -> tuple[AccountRow, datetime] | None:
         """Read the account as it stands, and the cell's clock."""
@@ -225,10 +250,13 @@ class AccountTokens(Protocol):
         """Store a new pair while the lease is ours; None where it is not."""
 
     def mark_lost(self, tenant_id: UUID, account: AccountRow, *, lease: UUID, reason: str) -> bool:
-        """Mark the account for reconnection, unless its refresh token has changed meanwhile."""
+        """Mark the account for reconnection, unless what was traded has changed meanwhile."""
 
     def release(self, tenant_id: UUID, account_id: UUID, *, lease: UUID) -> None:
         """Give the lease back."""
+
+    def note_tried(self, tenant_id: UUID, account_id: UUID) -> None:
+        """Note that the account was looked after, without a refresh."""
 
 
 class Buckets(Protocol):
@@ -243,6 +271,9 @@ class Files(Protocol):
 
     def open(self, key: str) -> BinaryIO:
         """Open the file kept under `key` for reading, from its first byte."""
+
+    def link_of(self, target: Target, media: MediaRow) -> Callable[[], str] | None:
+        """Return what makes the public address of a target's file; None where there are no public links."""
 
 
 class Outbox(Protocol):
@@ -262,8 +293,11 @@ class Outbox(Protocol):
     def park(self, target_id: UUID, *, failure: str) -> None:
         """Set aside a target's waiting events."""
 
-    def all_rows(self, *, after: UUID, limit: int) -> Sequence[IndexRow]:
-        """Read next work of every target in the order of their ids, `after` an id."""
+    def all_rows(self, *, after: IndexRow | None, limit: int) -> Sequence[IndexRow]:
+        """Read next work of every target in the order of its time, `after` a row of the main lane."""
+
+    def known_ids(self, target_ids: Sequence[UUID]) -> Collection[UUID]:
+        """Say which targets there are."""
 
 
 class IndexWriter(Protocol):
@@ -271,6 +305,15 @@ class IndexWriter(Protocol):
 
     def upsert(self, cell: str, rows: Sequence[IndexRow]) -> int:
         """Mirror rows where their seq is newer; returns how many changed."""
+
+    def mirror_anew(self, cell: str, rows: Sequence[IndexRow]) -> int:
+        """Mirror rows, and set right those of the same seq whose message is not out; returns how many changed."""
+
+    def rows_of_cell(self, cell: str, *, after: Mirrored | None, limit: int) -> Sequence[Mirrored]:
+        """Read a cell's rows whose message is not out, in the order of ids and lanes."""
+
+    def delete_seen(self, rows: Sequence[Mirrored]) -> int:
+        """Delete rows that are still as they were seen; returns how many."""
 
     def wake_dispatch(self) -> None:
         """Tell the dispatcher to look again."""

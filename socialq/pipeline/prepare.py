@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from socialq.domain.ids import new_token
-from socialq.domain.outcomes import AuthLost, Ours, PermissionLost, Prepared, RateLimited, Rejected
+from socialq.domain.outcomes import AuthLost, Ours, PermissionLost, Prepared, RateLimited, Rejected, Transient
 from socialq.domain.retry import delay_seconds
 from socialq.domain.states import CLAIMABLE, NextKind
 from socialq.pipeline.access import account_access, part_content
-from socialq.pipeline.ports import AccountReady
+from socialq.pipeline.pausing import hold_after, tell_owner
+from socialq.pipeline.ports import AccountReady, AccountWaits
 from socialq.vault import VaultError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ log = structlog.get_logger(__name__)
 _LEASE_SECONDS: Final = 120.0
 _TOO_CLOSE: Final = timedelta(seconds=5)
 _SOON: Final = timedelta(seconds=2)
+_ASK_AGAIN_SECONDS: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,10 @@ class Preparer:
             self.index.set_prepare(target=work.target, message_seq=message.seq, at=None)
             return "credentials_unreadable"
         if not isinstance(checked, AccountReady):
+            if isinstance(checked, AccountWaits):
+                hold_after(self.index, work.account, checked.because, now=work.read_at)
+            else:
+                tell_owner(self.index, work.account, tenant_id=work.target.tenant_id, reason=checked.detail)
             log.info("not_prepared", detail=checked.detail)
             self.index.set_prepare(target=work.target, message_seq=message.seq, at=None)
             return "account_not_ready"
@@ -144,6 +150,7 @@ class Preparer:
         )
         ended = self.prepares.end(work.target, token=token, again_at=again_at)
         self.index.set_prepare(target=work.target, message_seq=message.seq, at=again_at if ended else None)
+        hold_after(self.index, work.account, stopped, now=work.read_at)
         if isinstance(stopped, AuthLost | PermissionLost | Rejected) and not renewed:
             self._tell(work, stopped)
         word = "prepared" if stopped is None else "again" if again_at else "left_to_the_publish"
@@ -152,6 +159,11 @@ class Preparer:
 
     def _again_at(self, work: Work, failure: PrepareFailure, tries: int, *, renewed: bool) -> datetime | None:
         """Return when to try again; None: it would be too close to the slot, or no use."""
+        if isinstance(failure, Transient) and not failure.spends_budget:
+            # Nothing failed: the platform is still at work on a file, and is asked again when it said.
+            return _in_time(
+                work, work.read_at + timedelta(seconds=failure.retry_after_seconds or _ASK_AGAIN_SECONDS)
+            )
         if tries >= self.rules.retry.budget:
             return None
         if renewed:

@@ -18,6 +18,7 @@ from socialq.domain.states import TargetStatus
 from socialq.domain.targets import Move
 from socialq.pipeline.access import account_access
 from socialq.pipeline.guards import GuardPolicy, Refusal, refusal_of
+from socialq.pipeline.pausing import hold_after, tell_owner
 from socialq.pipeline.ports import AccountLost, AccountReady, AccountWaits
 from socialq.pipeline.sending import Run
 from socialq.vault import VaultError
@@ -114,6 +115,9 @@ class Publisher:
         """Move a target that a guard refuses, or leave it as it is, and set its index row accordingly."""
         log.info("guard_refused", guard=refusal.guard, reason=refusal.move.reason if refusal.move else None)
         settled = None
+        if refusal.tenant_waits_until is not None and refusal.move is not None:
+            tenant, reason = str(work.target.tenant_id), refusal.move.reason or refusal.guard
+            self.index.hold(scope="tenant", key=tenant, until=refusal.tenant_waits_until, reason=reason)
         if refusal.move is not None:
             settled = self.targets.move(work.target, refusal.move, actor=f"guard:{refusal.guard}")
         if settled is not None:
@@ -129,9 +133,11 @@ class Publisher:
             case AccountReady(account=account):
                 work = replace(work, account=account)
             case AccountLost(detail=detail):
+                tell_owner(self.index, work.account, tenant_id=work.target.tenant_id, reason=detail)
                 move = Move(to=TargetStatus.NEEDS_RECONNECT, reason="account_needs_reconnect", detail=detail)
                 return self._held_back(work, Refusal(guard="account_active", move=move), seq)
-            case AccountWaits(seconds=seconds, detail=detail):
+            case AccountWaits(seconds=seconds, detail=detail, because=because):
+                hold_after(self.index, work.account, because, now=work.read_at)
                 return self._waits(
                     work, seq, guard="account_active", reason="token_refresh", detail=detail, seconds=seconds
                 )

@@ -16,10 +16,11 @@ import structlog
 
 from socialq.domain import keys
 from socialq.domain.ids import new_token
-from socialq.domain.outcomes import Accepted, Evidence, Prepared, Transient
+from socialq.domain.outcomes import Accepted, Evidence, Ours, Prepared, RateLimited, Transient
 from socialq.domain.settlement import after_failure, cancelled_before_mark, expired
 from socialq.domain.work import AccountBusy, ClaimRequest
 from socialq.pipeline.access import part_content
+from socialq.pipeline.pausing import learn
 from socialq.pipeline.settle import Settler, situation_of
 from socialq.providers.http import NetworkFailure, read_lost
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from socialq.domain.work import Claimed, Work
     from socialq.pipeline.publish import Publisher
     from socialq.providers.base import AccountAccess, Adapter, Part
-    from socialq.providers.http import Opened
+    from socialq.providers.http import Answer, Opened
 
 log = structlog.get_logger(__name__)
 
@@ -52,6 +53,8 @@ class Run:
     token: UUID = field(default_factory=new_token)
     attempt_no: int = 0
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
+    answer: Answer | None = None
+    """The last answer to a publish request, until what it says of the limits is read."""
 
     def run(self) -> str:
         """Claim and send every part that is not live yet."""
@@ -189,13 +192,26 @@ class Run:
         answer = opened.send()
         if isinstance(answer, NetworkFailure):
             return read_lost(answer, platform=self.adapter.platform)
+        self.answer = answer
         return self.adapter.read_publish(answer, part)
 
     def _after(self, part: Part, outcome: PublishOutcome) -> str:
         if not isinstance(outcome, Accepted):
-            return self._settle(part.number, outcome)
+            said = self._settle(part.number, outcome)
+            if not isinstance(outcome, RateLimited | Ours):
+                self._learn()
+            return said
         last = part.number == self.work.parts[-1].part_no
-        return self._settler().accepted(part, outcome, last=last) or self._next_part(part, outcome)
+        settled = self._settler().accepted(part, outcome, last=last)
+        self._learn()
+        return settled or self._next_part(part, outcome)
+
+    def _learn(self) -> None:
+        """Read the limits from the last answer, now that its outcome is recorded."""
+        answer, self.answer = self.answer, None
+        if answer is not None:
+            publisher = self.publisher
+            learn(publisher.index, self.work.account, self.adapter, answer, now=publisher.clock.now())
 
     def _next_part(self, part: Part, outcome: Accepted) -> str:
         """Go on with a thread under the same claim, with the part that was just accepted as the parent."""

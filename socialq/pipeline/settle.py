@@ -26,13 +26,14 @@ from socialq.domain.outcomes import (
     Unknown,
 )
 from socialq.domain.settlement import Situation
+from socialq.pipeline.pausing import hold_what_it_says
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
     from uuid import UUID
 
-    from socialq.domain.settlement import AccountEffect, Decision, Failure, Rules
+    from socialq.domain.settlement import Decision, Failure, Rules
     from socialq.domain.targets import PartState, Target
     from socialq.domain.work import AccountRow, Settled, Work
     from socialq.pipeline.ports import Decide, EvidenceStore, Index, Targets
@@ -188,17 +189,18 @@ def situation_of(
     part_no: int,
     now: datetime,
     *,
-    account: AccountRow | None = None,
+    account: AccountRow,
 ) -> Situation:
     """Gather what a decision looks at."""
-    finder = adapter.finder
+    finder = adapter.finder_of(remote_user_id=account.remote_user_id, scopes=account.scopes)
     return Situation(
         target=target,
         part=next(part for part in parts if part.part_no == part_no),
         any_live=any(part.live for part in parts),
         parts_after=sum(part.part_no > part_no for part in parts),
+        next_part_unresolved=any(part.part_no == part_no + 1 and part.unresolved for part in parts),
         now=now,
-        refresh_may_help=account is not None and _refresh_may_help(account, now),
+        refresh_may_help=_refresh_may_help(account, now),
         lag_seconds=None if finder is None else finder.lag.total_seconds(),
     )
 
@@ -215,22 +217,6 @@ def follow(index: Index, tenant_id: UUID, settled: Settled) -> None:
     index.finish(settled)
     if settled.alarm is not None:
         index.alarm(key=f"target:{settled.target_id}", message=settled.alarm, tenant_id=tenant_id)
-
-
-def hold_what_it_says(index: Index, work: Work, effect: AccountEffect | None) -> None:
-    """Set the hold that a rate limit asks for, so that nothing else is sent there before its end."""
-    if effect is None or effect.hold_until is None:
-        return
-    key: str | None
-    match effect.hold_scope:
-        case "account":
-            key = str(work.account.id)
-        case "app":
-            key = None if work.account.provider_app_id is None else str(work.account.provider_app_id)
-        case "platform":
-            key = work.account.platform
-    if key is not None:
-        index.hold(scope=effect.hold_scope, key=key, until=effect.hold_until, reason=effect.reason)
 
 
 def apply_evidence(targets: Targets, index: Index, evidence: EvidenceStore, work: Work) -> bool:

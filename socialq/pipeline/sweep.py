@@ -85,6 +85,9 @@ class CellSweep:
         evidence = _EXPIRED if target.lease_token is None else _WORKER_LOST
         try:
             settled = self.overdue.settle(target, on, evidence=evidence)
+        except CellUnreachableError:
+            # No target's fault: the relay raises the cell's alarm, and the next sweep is soon.
+            raise
         except Exception as error:
             # One target that can't be settled must not keep all others from being swept.
             log.exception("sweep_failed", target=str(target.id))
@@ -106,6 +109,7 @@ class CellSweep:
 
     def _situation(self, target: Target, parts: Sequence[PartState], now: datetime) -> Situation:
         part = next((part for part in parts if not part.live), parts[-1])
+        # Whether this account can be looked through is not for the machine role to see: the look finds out.
         finder = self.adapter_for(target.platform).finder
         return Situation(
             target=target,

@@ -51,7 +51,15 @@ class CellWatch:
         self._held_at[cell] = now
         log.error("cell_unreachable", cell=cell, error=type(error).__name__)
         until = datetime.now(UTC) + _HELD_FOR
-        holds.set_hold(self._central, scope="cell", key=cell, until=until, reason=_REASON, set_by="relay")
+        holds.set_hold(
+            self._central,
+            scope="cell",
+            key=cell,
+            until=until,
+            reason=_REASON,
+            set_by="relay",
+            source="cell_down",
+        )
         message = f"the database of cell {cell} can't be reached; its posts wait, those of other cells go out"
         alarms.raise_alarm(self._central, key=f"cell:{cell}", message=message)
 
@@ -61,7 +69,7 @@ class CellWatch:
         if now - self._asked_at.get(cell, -_ASK_CENTRAL_AGAIN_SECONDS) < _ASK_CENTRAL_AGAIN_SECONDS:
             return
         self._asked_at[cell] = now
-        if holds.lift(self._central, scope="cell", key=cell, actor="relay", reason=_REASON):
+        if holds.lift(self._central, scope="cell", key=cell, actor="relay", sources=["cell_down"]):
             self._held_at.pop(cell, None)
             log.warning("cell_is_back", cell=cell)
         alarms.clear(self._central, key=f"cell:{cell}")

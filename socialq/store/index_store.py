@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from socialq.domain.targets import Target
     from socialq.domain.work import Settled
-    from socialq.store.central.holds import Scope
+    from socialq.store.central.holds import Scope, Source
     from socialq.store.stores import Stores
 
 DISPATCH_CHANNEL: Final = dispatch_index.CHANNEL
@@ -108,16 +108,16 @@ class PostgresIndex:
         )
 
     def hold(self, *, scope: str, key: str, until: datetime, reason: str) -> None:
-        """Hold an account, an app or a platform."""
+        """Hold an account, an app, a platform or a tenant. One that lasts that long already costs one question."""
+        sources: dict[str, Source] = {"monthly_limit": "monthly_limit", "restricted": "restricted"}
+        source = sources.get(reason, "platform")
+        held = cast("Scope", scope)
 
         def step() -> None:
+            if holds.is_covered(self._central, scope=held, key=key, until=until, source=source):
+                return
             holds.set_hold(
-                self._central,
-                scope=cast("Scope", scope),
-                key=key,
-                until=until,
-                reason=reason,
-                set_by="worker",
+                self._central, scope=held, key=key, until=until, reason=reason, set_by="worker", source=source
             )
 
         self._best_effort(step, "index.hold_missed", scope=scope, key=key)
@@ -130,6 +130,10 @@ class PostgresIndex:
             "alarm_missed",
             key=key,
         )
+
+    def all_clear(self, *, key: str) -> None:
+        """Close an alarm."""
+        self._best_effort(lambda: alarms.clear(self._central, key=key), "all_clear_missed", key=key)
 
     @staticmethod
     def _best_effort(step: Callable[[], object], event: str, **fields: str) -> None:

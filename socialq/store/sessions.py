@@ -73,12 +73,6 @@ class Session:
         with self._connection.cursor() as cursor:
             cursor.executemany(sql, rows)
 
-    @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        """Undo only what happens inside when it fails."""
-        with self._connection.transaction():
-            yield
-
 
 class Database:
     """One PostgreSQL database through one role, with its pool."""

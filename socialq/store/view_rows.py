@@ -31,6 +31,8 @@ class TargetLine:
     id: UUID
     post_id: UUID
     client: str
+    time_zone: str
+    """The client's: an IANA name."""
     account: str
     """`platform:handle`."""
     status: str
@@ -69,6 +71,8 @@ class PartView:
     """A part of a target: what is known of its going out."""
 
     part_no: int
+    role: str
+    """`post`, or `comment` for the first comment under it."""
     marked_at: datetime | None
     mark_cleared: bool
     unknown_count: int
@@ -118,15 +122,33 @@ class ScheduleView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TakedownView:
+    """One try to take a live part down."""
+
+    part_no: int
+    remote_id: str
+    state: str
+    asked_by: str
+    reason: str
+    began_at: datetime
+    finished_at: datetime | None
+    http_status: int | None
+    code: str | None
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetView:
     """A target with all that is known of it."""
 
     line: TargetLine
+    account_id: UUID
     version_id: UUID
     seq: int
     publish_by: datetime | None
     parts: tuple[PartView, ...]
     attempts: tuple[AttemptView, ...]
+    takedowns: tuple[TakedownView, ...]
     history: tuple[MoveView, ...]
     schedules: tuple[ScheduleView, ...]
 

@@ -18,6 +18,7 @@ from socialq.store.view_rows import (
     PartView,
     PostView,
     ScheduleView,
+    TakedownView,
     TargetLine,
     TargetView,
     TenantLine,
@@ -37,12 +38,17 @@ _READ: Final = 12 * _EXCERPT
 """Code points read for an excerpt: a family emoji has eleven."""
 _GRAPHEME: Final = regex.compile(r"\X")
 
+# What goes out on the target's account: its own parts, else everybody's (`domain.contents.parts_of`).
+_PARTS_OF_ACCOUNT: Final = (
+    "COALESCE(v.content #> ARRAY['accounts', t.account_id::text, 'parts'], v.content -> 'parts')"
+)
+
 _LINE: Final = f"""
-SELECT t.id, t.post_id, c.name AS client, a.platform || ':' || a.handle AS account, t.status, t.reason,
+SELECT t.id, t.post_id, c.name AS client, c.time_zone, a.platform || ':' || a.handle AS account, t.status, t.reason,
        t.detail,
-       left(v.content -> 'parts' -> 0 ->> 'text', {_READ}) AS text,
+       left({_PARTS_OF_ACCOUNT} -> 0 ->> 'text', {_READ}) AS text,
        p.parts, p.parts_live, t.publish_at, t.next_kind, t.next_at, t.published_at, t.attempt_count,
-       t.cancel_requested, p.permalink, t.version_id, t.seq, t.publish_by
+       t.cancel_requested, p.permalink, t.account_id, t.version_id, t.seq, t.publish_by
 FROM cell.post_targets t
 JOIN cell.accounts a ON a.id = t.account_id
 JOIN cell.clients c ON c.id = a.client_id
@@ -54,14 +60,24 @@ CROSS JOIN LATERAL (
 ) p
 """
 
-_PAGE: Final = """
-WHERE (%(status)s::text IS NULL OR t.status = %(status)s) AND ({after})
-ORDER BY t.publish_at, t.id LIMIT %(limit)s
-"""
+# A list begins with what goes out next; then what has no time yet; then what is past, the latest of it first. Each
+# section walks the index on (tenant_id, publish_at, id) from the place where the page before ended.
+_SECTIONS: Final = (
+    (
+        "t.publish_at >= now() AND (%(from_start)s OR (t.publish_at, t.id) > (%(publish_at)s, %(id)s))",
+        "t.publish_at, t.id",
+    ),
+    ("t.publish_at IS NULL AND (%(from_start)s OR t.id > %(id)s)", "t.id"),
+    (
+        "t.publish_at < now() AND (%(from_start)s OR (t.publish_at, t.id) < (%(publish_at)s, %(id)s))",
+        "t.publish_at DESC, t.id DESC",
+    ),
+)
 
-# In the order of the index on (tenant_id, publish_at, id), targets without a time last.
-_AFTER_TIME: Final = "(t.publish_at, t.id) > (%(publish_at)s, %(id)s) OR t.publish_at IS NULL"
-_AFTER_NO_TIME: Final = "t.publish_at IS NULL AND t.id > %(id)s"
+_LAST: Final = """
+SELECT id, publish_at, CASE WHEN publish_at IS NULL THEN 1 WHEN publish_at >= now() THEN 0 ELSE 2 END AS section
+FROM cell.post_targets WHERE id = %(id)s
+"""
 
 _OF_POST: Final = "WHERE t.post_id = %(post_id)s ORDER BY a.platform, a.handle, t.id"
 
@@ -80,16 +96,25 @@ LEFT JOIN cell.approvals a ON a.version_id = v.id
 WHERE v.post_id = %(post_id)s ORDER BY v.number
 """
 
-_PARTS: Final = """
-SELECT target_id, part_no, marked_at, mark_cleared, unknown_count, remote_id, permalink, accepted_at,
-       first_seen_at
-FROM cell.target_parts WHERE target_id = ANY(%(ids)s::uuid[]) ORDER BY part_no
+_PARTS: Final = f"""
+SELECT tp.target_id, tp.part_no, COALESCE({_PARTS_OF_ACCOUNT} -> (tp.part_no - 1) ->> 'role', 'post') AS role,
+       tp.marked_at, tp.mark_cleared, tp.unknown_count, tp.remote_id, tp.permalink, tp.accepted_at,
+       tp.first_seen_at
+FROM cell.target_parts tp
+JOIN cell.post_targets t ON t.id = tp.target_id
+JOIN cell.post_versions v ON v.id = t.version_id
+WHERE tp.target_id = ANY(%(ids)s::uuid[]) ORDER BY tp.part_no
 """
 
 _ATTEMPTS: Final = """
 SELECT target_id, attempt_no, part_no, state, due_at, claimed_at, marked_at, finished_at, http_status, code,
        message
 FROM cell.publishing_attempts WHERE target_id = ANY(%(ids)s::uuid[]) ORDER BY attempt_no
+"""
+
+_TAKEDOWNS: Final = """
+SELECT target_id, part_no, remote_id, state, asked_by, reason, began_at, finished_at, http_status, code, message
+FROM cell.takedowns WHERE target_id = ANY(%(ids)s::uuid[]) ORDER BY began_at, id
 """
 
 _HISTORY: Final = """
@@ -106,15 +131,21 @@ FROM cell.post_schedules WHERE target_id = ANY(%(ids)s::uuid[]) ORDER BY seq
 def list_targets(
     session: Session, *, status: str | None = None, limit: int = 50, after: UUID | None = None
 ) -> list[TargetLine]:
-    """List targets by time, those without one last; `after` is the last target of the page before."""
-    last = None
-    if after is not None:
-        last = session.one("SELECT id, publish_at FROM cell.post_targets WHERE id = %(id)s", {"id": after})
-    condition = "true"
-    if last is not None:
-        condition = _AFTER_NO_TIME if last["publish_at"] is None else _AFTER_TIME
-    values = {"status": status, "limit": limit, **(last or {})}
-    return [_line(row) for row in session.all(_LINE + _PAGE.format(after=condition), values)]
+    """List targets: what is due next first, then those without a time, then the past, the latest first.
+
+    `after` is the last target of the page before.
+    """
+    last = None if after is None else session.one(_LAST, {"id": after})
+    begin = 0 if last is None else last.pop("section")
+    place = last or {"id": None, "publish_at": None}
+    found: list[Row] = []
+    for number, (condition, order) in enumerate(_SECTIONS[begin:]):
+        if len(found) == limit:
+            break
+        sql = f"{_LINE} WHERE (%(status)s::text IS NULL OR t.status = %(status)s) AND {condition} ORDER BY {order}"
+        values = {"status": status, "from_start": last is None or number > 0, **place}
+        found += session.all(f"{sql} LIMIT %(limit)s", {**values, "limit": limit - len(found)})
+    return [_line(row) for row in found]
 
 
 def show_target(session: Session, target_id: UUID) -> TargetView | None:
@@ -132,7 +163,7 @@ def show_post(session: Session, post_id: UUID) -> PostView | None:
     targets = _target_views(session, session.all(_LINE + _OF_POST, {"post_id": post_id}))
     return PostView(
         **{**post, "labels": tuple(post["labels"])},
-        sentence=sentence_of(target.line.status for target in targets),
+        sentence=sentence_of(standing_of(target.line) for target in targets),
         versions=tuple(VersionView(**row) for row in session.all(_VERSIONS, {"post_id": post_id})),
         targets=tuple(targets),
     )
@@ -153,8 +184,18 @@ def counts(session: Session) -> dict[str, int]:
     return {row["status"]: row["n"] for row in rows}
 
 
+def standing_of(line: TargetLine) -> str:
+    """Return a target's status, with how much of it is live where that is only a part: no "failed" hides a post."""
+    if line.status in {"published", "cancelled"} or not line.parts_live:
+        return line.status
+    return f"{line.status} with {line.parts_live} of {line.parts} parts live"
+
+
 def sentence_of(statuses: Iterable[str]) -> str:
-    """Say how a post stands, for people: "published on 8 of 10, 2 failed". Cancelled targets are left out."""
+    """Say how a post stands, for people: "published on 8 of 10, 2 failed". Cancelled targets are left out.
+
+    `statuses` are those of its targets, or what `standing_of` says of each.
+    """
     found = list(statuses)
     counted = Counter(status for status in found if status != "cancelled")
     total = counted.total()
@@ -170,16 +211,19 @@ def _target_views(session: Session, rows: Sequence[Row]) -> list[TargetView]:
     ids = [row["id"] for row in rows]
     parts = _by_target(session, _PARTS, ids, PartView)
     attempts = _by_target(session, _ATTEMPTS, ids, AttemptView)
+    takedowns = _by_target(session, _TAKEDOWNS, ids, TakedownView)
     history = _by_target(session, _HISTORY, ids, MoveView)
     schedules = _by_target(session, _SCHEDULES, ids, ScheduleView)
     return [
         TargetView(
             line=_line(row),
+            account_id=row["account_id"],
             version_id=row["version_id"],
             seq=row["seq"],
             publish_by=row["publish_by"],
             parts=tuple(parts.get(row["id"], ())),
             attempts=tuple(attempts.get(row["id"], ())),
+            takedowns=tuple(takedowns.get(row["id"], ())),
             history=tuple(history.get(row["id"], ())),
             schedules=tuple(schedules.get(row["id"], ())),
         )
@@ -197,7 +241,7 @@ def _by_target(
 
 
 def _line(row: Row) -> TargetLine:
-    hidden = ("version_id", "seq", "publish_by")
+    hidden = ("account_id", "version_id", "seq", "publish_by")
     shown = {name: value for name, value in row.items() if name not in hidden}
     return TargetLine(**{**shown, "text": _excerpt(row["text"] or "")})
 

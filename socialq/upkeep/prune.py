@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from socialq.store.cell import outbox_events
-from socialq.store.central import dispatch_index, heartbeats
+from socialq.store.central import consents, dispatch_index, heartbeats
 from socialq.store.patience import PASSING
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Prune:
                 log.warning("prune_missed", cell=cell, error=type(error).__name__)
         with self.stores.central.transaction(actor="prune") as session:
             pruned["heartbeats"] = heartbeats.forget_workers(session, after_seconds=_WORKERS_GONE_SECONDS)
+            pruned["consents"] = consents.prune(session)
         if any(pruned.values()):
             log.info("pruned", **pruned)
         return pruned

@@ -1,10 +1,11 @@
 """Refreshes an account's token when it is about to end: one refresh in flight, and the new pair before its use.
 
-Arrives: work whose token ends within five minutes. Leaves: the account with a token that can be used, a wait,
-or an account that must be reconnected. What must stay true: the platform is asked with no transaction open and
-while the lease is held; the new pair is committed before it is used; after a refusal the row is read again
-before the account is given up, since another worker may just have rotated the pair; an empty token in an answer
-never replaces a stored one; never twice within the minimum interval.
+Arrives: work whose token ends soon: within five minutes, or where tokens live long, some weeks. Leaves: the
+account with a token that can be used, a wait, or an account that must be reconnected. What must stay true: the
+platform is asked with no transaction open and while the lease is held; the new pair is committed before it is
+used; after a refusal the row is read again before the account is given up, since another worker may just have
+rotated the pair; an empty token in an answer never replaces a stored one; never twice within the minimum
+interval.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_AHEAD: Final = timedelta(minutes=5)
 _LEASE_SECONDS: Final = 90.0
 _ANOTHER_IS_AT_IT_SECONDS: Final = 2.0
 _TRY_AGAIN_SECONDS: Final = 30.0
 _STILL_GOOD: Final = timedelta(seconds=30)
+_WORTH_KEEPING: Final = timedelta(hours=1)
+"""A token that lives longer than this is used on, although it can't be refreshed any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,28 +53,47 @@ class TokenRefresh:
     def ensure(self, work: Work) -> AccountCheck:
         """Return the account as it can be used now, after a refresh if its token is about to end."""
         account = work.account
-        if not _ends_soon(account, work.read_at):
+        if not _ends_soon(account, self.adapter_for(account.platform), work.read_at):
             return AccountReady(account=account)
         return self._refresh(work.target.tenant_id, account)
 
+    def ahead(self, tenant_id: UUID, account: AccountRow) -> AccountCheck:
+        """Refresh a token before anybody needs it; one that can't be refreshed is left to its end, and that is said."""
+        adapter = self.adapter_for(account.platform)
+        if adapter.renews_itself or account.refresh_token is not None:
+            return self._refresh(tenant_id, account)
+        self.tokens.note_tried(tenant_id, account.id)
+        return AccountReady(account=account, ending="the platform gave no means to refresh its token")
+
     def renew(self, work: Work) -> AccountCheck:
-        """Refresh a token that the platform has ended before its time."""
+        """Refresh a token that the platform has ended before its time: not one that would renew itself."""
         if work.account.refresh_token is None:
             return AccountLost(detail="the account's authorisation ended; reconnect it")
         return self._refresh(work.target.tenant_id, work.account)
 
     def _refresh(self, tenant_id: UUID, account: AccountRow) -> AccountCheck:
         lease = new_token()
-        taken = self.tokens.take_lease(tenant_id, account, lease=lease, lease_seconds=_LEASE_SECONDS)
+        adapter = self.adapter_for(account.platform)
+        taken = self.tokens.take_lease(
+            tenant_id,
+            account,
+            lease=lease,
+            lease_seconds=_LEASE_SECONDS,
+            renews_itself=adapter.renews_itself,
+        )
         if taken is None:
             return self._as_another_left_it(tenant_id, account)
         leased, app, refresh_token, now = taken
-        result = self.adapter_for(account.platform).refresh(
+        result = adapter.refresh(
             self.http, base_url=leased.base_url, refresh_token=refresh_token, app=app, now=now
         )
         match result:
             case Refreshed():
                 return self._keep(tenant_id, leased, lease, result)
+            case AuthLost() if not adapter.renews_itself and _is_worth_keeping(leased, now):
+                # The way to the next token is lost, and this one works: it is used to its end.
+                self.tokens.release(tenant_id, leased.id, lease=lease)
+                return AccountReady(account=leased, ending=result.evidence.message or "it can't be refreshed")
             case AuthLost():
                 return self._refused(tenant_id, leased, lease, result)
             case _:
@@ -120,14 +141,24 @@ class TokenRefresh:
     ) -> AccountCheck:
         self.tokens.release(tenant_id, account.id, lease=lease)
         if account.token_expires_at is not None and account.token_expires_at > now + _STILL_GOOD:
-            return AccountReady(account=account)
-        seconds = _TRY_AGAIN_SECONDS
-        if isinstance(failure, RateLimited | Ours):
-            seconds = max(seconds, failure.retry_after_seconds)
+            return AccountReady(account=account, failure=failure)
         detail = f"the account's token could not be refreshed: {failure.evidence.message}"
-        return AccountWaits(seconds=seconds, detail=detail)
+        if isinstance(failure, RateLimited | Ours):
+            seconds = max(_TRY_AGAIN_SECONDS, failure.retry_after_seconds)
+            return AccountWaits(seconds=seconds, detail=detail, because=failure)
+        return AccountWaits(seconds=_TRY_AGAIN_SECONDS, detail=detail)
 
 
-def _ends_soon(account: AccountRow, now: datetime) -> bool:
+def _ends_soon(account: AccountRow, adapter: Adapter, now: datetime) -> bool:
     ends_at = account.token_expires_at
-    return account.refresh_token is not None and ends_at is not None and ends_at <= now + _AHEAD
+    if ends_at is None or ends_at > now + adapter.refresh_ahead:
+        return False
+    if not adapter.renews_itself:
+        return account.refresh_token is not None
+    # One that has ended can't be traded any more, and one that was just made not yet.
+    is_old = account.refreshed_at is None or account.refreshed_at <= now - adapter.least_token_age
+    return is_old and ends_at > now
+
+
+def _is_worth_keeping(account: AccountRow, now: datetime) -> bool:
+    return account.token_expires_at is not None and account.token_expires_at > now + _WORTH_KEEPING

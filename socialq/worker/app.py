@@ -6,12 +6,14 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_init, worker_shutdown, worker_shutting_down
+from celery.signals import setup_logging, worker_init, worker_ready, worker_shutdown, worker_shutting_down
 
 from socialq.logs import configure_logging, register_secret
 from socialq.wiring import Wiring
+from socialq.worker import transport
 from socialq.worker.canary import Canary
 from socialq.worker.events import CalmEvents
+from socialq.worker.starting import refuse_wrong_keys, tell_of_few_threads
 
 if TYPE_CHECKING:
     from socialq.settings import Settings
@@ -27,16 +29,17 @@ def make_app(settings: Settings) -> Celery:
     app = Celery("socialq")
     app.config_from_object("celeryconfig")
     app.steps["consumer"].add(CalmEvents)
-    app.conf.update(
-        broker_url=settings.redis_url.get_secret_value(),
-        worker_soft_shutdown_timeout=settings.drain_seconds,
-    )
+    broker_url = settings.redis_url.get_secret_value()
+    app.conf.update(broker_url=broker_url, worker_soft_shutdown_timeout=settings.drain_seconds)
+    transport.use(app, broker_url=broker_url)
     for secret in settings.secret_values():
         register_secret(secret)
     setup_logging.connect(lambda **_: configure_logging(settings.log_level, settings.log_format), weak=False)
     worker_shutting_down.connect(_stop, weak=False)
     wiring = Wiring(settings, batching=True)
+    worker_init.connect(lambda **_: refuse_wrong_keys(wiring), weak=False)
     worker_init.connect(lambda **_: wiring.warm_up(), weak=False)
+    worker_ready.connect(lambda sender, **_: tell_of_few_threads(wiring, sender), weak=False)
     worker_shutdown.connect(lambda **_: wiring.index.flush(), weak=False)
     tasks.register(app, wiring)
     Canary(app=app, wiring=wiring, stopping=stopping).install()

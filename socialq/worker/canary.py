@@ -8,6 +8,7 @@ worker that is given up drains first, as on SIGTERM. Why so: `docs/decisions/000
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -18,7 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import redis
 import structlog
-from celery.signals import celeryd_after_setup, task_postrun, task_prerun, task_received, worker_ready
+from celery.signals import (
+    celeryd_after_setup,
+    task_postrun,
+    task_prerun,
+    task_received,
+    worker_ready,
+    worker_shutdown,
+)
 from celery.worker import state
 from kombu.entity import Queue
 from kombu.exceptions import KombuError
@@ -26,6 +34,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from socialq.store.central import heartbeats
+from socialq.store.patience import PASSING
 from socialq.upkeep.watchdog import GIVEN_UP, CanaryNotSentError, Watchdog
 
 if TYPE_CHECKING:
@@ -63,6 +72,7 @@ class Canary:
         self.app.task(name=CANARY_TASK)(canary)
         celeryd_after_setup.connect(self._add_queue, weak=False)
         worker_ready.connect(self._start, weak=False)
+        worker_shutdown.connect(self._leave, weak=False)
 
     def _add_queue(self, sender: str, instance: Any, **_: Any) -> None:
         """Add this worker's own queue to those that it consumes."""
@@ -121,9 +131,18 @@ class Canary:
         settings = self.wiring.settings
         if settings.canary_file:
             Path(settings.canary_file).touch()
-        name = f"canary:{'+'.join(self.work_queues)}:{self.wiring.worker}"
         detail = {"encryption_key_id": settings.encryption_key_id}
-        self.wiring.stores.central.pipelined(heartbeats.beat(name, detail))
+        self.wiring.stores.central.pipelined(heartbeats.beat(self._name, detail))
+
+    @property
+    def _name(self) -> str:
+        return f"canary:{'+'.join(self.work_queues)}:{self.wiring.worker}"
+
+    def _leave(self, **_: Any) -> None:
+        """Take the heartbeat back: a worker that ended as it was told is not missed by anybody."""
+        if self._watchdog is not None:
+            with contextlib.suppress(*PASSING):
+                self.wiring.stores.central.pipelined(heartbeats.forget(self._name))
 
     def _give_up(self, reason: str) -> None:
         """End the process, after what is under way had its time."""

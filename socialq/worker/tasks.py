@@ -14,6 +14,7 @@ import structlog
 
 from socialq.domain.hops import CellUnreachableError, Message
 from socialq.domain.states import NextKind
+from socialq.store.central import heartbeats
 from socialq.store.patience import PASSING
 from socialq.worker.queue import PREPARE_TASK, PUBLISH_TASK, queues
 
@@ -96,6 +97,7 @@ def _cell_may_be_away(cell: str) -> Iterator[None]:
 def _register_windows(app: Celery, wiring: Wiring) -> None:
     @app.task(name="socialq.relay_tick")
     def relay_tick() -> None:
+        wiring.stores.central.pipelined(heartbeats.beat(heartbeats.TICKS))
         for cell in wiring.stores.cell_names():
             app.send_task("socialq.relay_window", args=(cell,), expires=10, retry=False)
 
@@ -122,9 +124,11 @@ def _register_sweeps(app: Celery, wiring: Wiring) -> None:
             with structlog.contextvars.bound_contextvars(cell=cell), _cell_may_be_away(cell):
                 wiring.evidence_sweep().sweep(cell)
                 wiring.cell_sweep(cell).sweep()
+        wiring.statistics.gather()
 
     @app.task(name="socialq.audit")
     def audit() -> None:
+        wiring.state_holds.audit()
         wiring.central_index.let_go()
         for cell in wiring.stores.cell_names():
             with structlog.contextvars.bound_contextvars(cell=cell), _cell_may_be_away(cell):
@@ -132,9 +136,19 @@ def _register_sweeps(app: Celery, wiring: Wiring) -> None:
 
 
 def _register_upkeep(app: Celery, wiring: Wiring) -> None:
+    @app.task(name="socialq.token_upkeep")
+    def token_upkeep() -> None:
+        for cell in wiring.stores.cell_names():
+            with structlog.contextvars.bound_contextvars(cell=cell), _cell_may_be_away(cell):
+                wiring.token_upkeep.run(cell)
+
     @app.task(name="socialq.prune")
     def prune() -> None:
         wiring.prune.prune()
+
+    @app.task(name="socialq.watch")
+    def watch() -> None:
+        wiring.watch.run()
 
     @app.task(name="socialq.vacuum_check")
     def vacuum_check() -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from psycopg.types.json import Jsonb
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -23,8 +25,10 @@ _TOKENS: Final = """
 # Compares the token that was seen: whoever comes second finds another one, and reads it instead.
 _TAKE = f"""
 UPDATE cell.accounts
-SET refresh_lease = %(lease)s, refresh_lease_until = clock_timestamp() + %(lease_seconds)s * interval '1 second'
-WHERE id = %(account_id)s AND status = 'active' AND refresh_token IS NOT NULL AND access_token = %(seen)s
+SET refresh_lease = %(lease)s, refresh_lease_until = clock_timestamp() + %(lease_seconds)s * interval '1 second',
+    refresh_tried_at = clock_timestamp()
+WHERE id = %(account_id)s AND status = 'active' AND (refresh_token IS NOT NULL OR %(renews_itself)s)
+  AND access_token = %(seen)s
   AND (refresh_lease_until IS NULL OR refresh_lease_until < clock_timestamp())
   AND (refreshed_at IS NULL OR refreshed_at < clock_timestamp() - %(interval_seconds)s * interval '1 second')
 RETURNING {_TOKENS}, clock_timestamp() AS read_at
@@ -50,13 +54,57 @@ _LOST = """
 UPDATE cell.accounts
 SET status = 'needs_reconnect', status_reason = %(reason)s, refresh_lease = NULL, refresh_lease_until = NULL,
     updated_at = now()
-WHERE id = %(account_id)s AND refresh_lease = %(lease)s AND refresh_token = %(spent)s
+WHERE id = %(account_id)s AND refresh_lease = %(lease)s AND COALESCE(refresh_token, access_token) = %(spent)s
 RETURNING id
 """
 
 
+# By the machine role: no token, just when. What was connected on one day does not end on one day: each account
+# has its own place in the second half of the time before its end.
+_DUE = """
+SELECT a.tenant_id, a.id FROM cell.accounts a
+CROSS JOIN LATERAL (SELECT (%(aheads)s::jsonb ->> a.platform)::float8 * interval '1 second' AS ahead) p
+WHERE a.status = 'active' AND p.ahead IS NOT NULL AND a.token_expires_at IS NOT NULL
+  AND (a.refresh_tried_at IS NULL OR a.refresh_tried_at < clock_timestamp() - %(again_seconds)s * interval '1 second')
+  AND (a.token_expires_at - p.ahead * (0.5 + (hashtextextended(a.id::text, 0) & 1023) / 2048.0) < clock_timestamp()
+       AND a.token_expires_at > clock_timestamp()
+       OR COALESCE(a.refreshed_at, a.created_at) < clock_timestamp() - %(idle_seconds)s * interval '1 second')
+ORDER BY a.refresh_tried_at NULLS FIRST, a.token_expires_at LIMIT %(limit)s
+"""
+
+_TRIED = "UPDATE cell.accounts SET refresh_tried_at = clock_timestamp() WHERE id = %(account_id)s"
+
+
+def due_ahead(
+    *, aheads: Mapping[str, float], again_seconds: float, idle_seconds: float, limit: int
+) -> Statement:
+    """Build the search for accounts whose tokens want care before anybody needs them: tenant_id, id.
+
+    `aheads`: seconds before a token's end, by platform; only these platforms are searched. `idle_seconds`: after
+    this long without a refresh one is due, although nothing is published: refresh tokens end, too. Nothing that
+    was tried within `again_seconds`.
+    """
+    return _DUE, {
+        "aheads": Jsonb(dict(aheads)),
+        "again_seconds": again_seconds,
+        "idle_seconds": idle_seconds,
+        "limit": limit,
+    }
+
+
+def tried(account_id: UUID) -> Statement:
+    """Build the note that an account was looked after without a refresh."""
+    return _TRIED, {"account_id": account_id}
+
+
 def take_lease(
-    *, account_id: UUID, lease: UUID, seen: str, lease_seconds: float, interval_seconds: float
+    *,
+    account_id: UUID,
+    lease: UUID,
+    seen: str,
+    lease_seconds: float,
+    interval_seconds: float,
+    renews_itself: bool,
 ) -> Statement:
     """Build the lease of a refresh; no row: another one runs, has run, or has just run."""
     return _TAKE, {
@@ -65,6 +113,7 @@ def take_lease(
         "seen": seen,
         "lease_seconds": lease_seconds,
         "interval_seconds": interval_seconds,
+        "renews_itself": renews_itself,
     }
 
 
@@ -99,5 +148,5 @@ def release(*, account_id: UUID, lease: UUID) -> Statement:
 
 
 def lost(*, account_id: UUID, lease: UUID, spent: str, reason: str) -> Statement:
-    """Build the end of an account whose refresh token is spent, while it is still the one that was used."""
+    """Build the end of an account whose token is spent, while it is still the one that was traded."""
     return _LOST, {"account_id": account_id, "lease": lease, "spent": spent, "reason": reason}

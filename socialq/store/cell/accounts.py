@@ -11,9 +11,10 @@ from psycopg.types.json import Jsonb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from uuid import UUID
 
-    from socialq.store.sessions import Row, Session
+    from socialq.store.sessions import Database, Row, Session
 
 COLUMNS: Final = (
     "tenant_id, id, client_id, platform, handle, base_url, remote_user_id, display_name, provider_app_id, status,"
@@ -22,10 +23,11 @@ COLUMNS: Final = (
 
 _INSERT = f"""
 INSERT INTO cell.accounts (tenant_id, id, client_id, platform, handle, base_url, remote_user_id, display_name,
-                           access_token, refresh_token, token_expires_at, provider_app_id, scopes, limits)
+                           access_token, refresh_token, token_expires_at, provider_app_id, granted_by, scopes,
+                           limits)
 VALUES (%(tenant_id)s, %(id)s, %(client_id)s, %(platform)s, %(handle)s, %(base_url)s, %(remote_user_id)s,
-        %(display_name)s, %(access_token)s, %(refresh_token)s, %(token_expires_at)s, %(provider_app_id)s, %(scopes)s,
-        %(limits)s)
+        %(display_name)s, %(access_token)s, %(refresh_token)s, %(token_expires_at)s, %(provider_app_id)s,
+        %(granted_by)s, %(scopes)s, %(limits)s)
 RETURNING {COLUMNS}
 """
 
@@ -36,11 +38,42 @@ UPDATE cell.accounts
 SET handle = %(handle)s, base_url = %(base_url)s, display_name = %(display_name)s,
     access_token = %(access_token)s, refresh_token = COALESCE(%(refresh_token)s, refresh_token),
     token_expires_at = %(token_expires_at)s, provider_app_id = COALESCE(%(provider_app_id)s, provider_app_id),
+    granted_by = %(granted_by)s, connected_at = now(),
     refreshed_at = NULL, refresh_lease = NULL, refresh_lease_until = NULL,
     scopes = %(scopes)s, limits = %(limits)s,
     status = 'active', status_reason = NULL, flagged_at = NULL, flag_reason = NULL, updated_at = now()
 WHERE id = %(id)s
 RETURNING {COLUMNS}
+"""
+
+_SWITCH = f"""
+UPDATE cell.accounts SET status = %(status)s, status_reason = %(reason)s, updated_at = now()
+WHERE id = %(id)s AND status = ANY (%(sources)s::text[])
+RETURNING {COLUMNS}
+"""
+
+# What is connected since the person withdrew their consent is connected by another one. An account that is switched
+# off stays so; its tokens are as dead.
+_WITHDRAW = f"""
+UPDATE cell.accounts
+SET status = CASE WHEN status = 'disabled' THEN status ELSE 'needs_reconnect' END, status_reason = %(reason)s,
+    refresh_lease = NULL, refresh_lease_until = NULL, updated_at = now()
+WHERE id = %(id)s AND connected_at <= %(before)s
+RETURNING {COLUMNS}
+"""
+
+_FORGET_PERSON = """
+UPDATE cell.accounts
+SET access_token = %(access_token)s, refresh_token = NULL, token_expires_at = NULL, granted_by = NULL,
+    display_name = '', limits = '{}', updated_at = now()
+WHERE id = %(id)s
+"""
+
+# By the machine's role: which tenants a person has granted something is known to nobody else.
+_GRANTED_BY = """
+SELECT tenant_id, id FROM cell.accounts
+WHERE provider_app_id = ANY (%(app_ids)s::uuid[]) AND (granted_by = %(user_id)s OR remote_user_id = %(user_id)s)
+ORDER BY tenant_id, id
 """
 
 _SAME = f"""
@@ -64,6 +97,14 @@ def reconnect(session: Session, values: Mapping[str, Any]) -> Row | None:
     return session.one(_RECONNECT, _written(values))
 
 
+def switch(
+    session: Session, account_id: UUID, *, status: str, reason: str | None, sources: Sequence[str]
+) -> Row | None:
+    """Switch an account that is in one of `sources`; None: it is not, or there is none."""
+    values = {"id": account_id, "status": status, "reason": reason, "sources": list(sources)}
+    return session.one(_SWITCH, values)
+
+
 def lock_same(
     session: Session, *, platform: str, handle: str, base_url: str, remote_user_id: str
 ) -> list[Row]:
@@ -72,6 +113,22 @@ def lock_same(
         _SAME,
         {"platform": platform, "handle": handle, "base_url": base_url, "remote_user_id": remote_user_id},
     )
+
+
+def withdraw(session: Session, account_id: UUID, *, before: datetime, reason: str) -> Row | None:
+    """Mark an account whose consent was withdrawn; None: it was connected anew after `before` (aware)."""
+    return session.one(_WITHDRAW, {"id": account_id, "before": before, "reason": reason})
+
+
+def forget_person(session: Session, account_id: UUID, *, access_token: str) -> None:
+    """Replace an account's tokens by `access_token` (encrypted, of no use), and drop what it says of a person."""
+    session.run(_FORGET_PERSON, {"id": account_id, "access_token": access_token})
+
+
+def granted_by(machine: Database, *, app_ids: Sequence[UUID], user_id: str) -> list[tuple[UUID, UUID]]:
+    """Find what a person has granted to applications in one cell: (tenant, account)."""
+    rows = machine.autocommit(_GRANTED_BY, {"app_ids": list(app_ids), "user_id": user_id})
+    return [(row["tenant_id"], row["id"]) for row in rows]
 
 
 def by_ids(session: Session, ids: Sequence[UUID]) -> list[Row]:

@@ -36,6 +36,7 @@ WITH claimed AS (
       AND NOT t.cancel_requested
       AND t.publish_by > clock_timestamp()
       AND s.tenant_id = t.tenant_id AND s.status = 'active' AND s.stopped_at IS NULL
+      AND s.origin = cell.identity()
       AND (s.monthly_limit IS NULL OR s.monthly_limit > (
           SELECT count(*) FROM cell.publications u
           WHERE u.tenant_id = t.tenant_id AND u.published_at >= date_trunc('month', now(), 'UTC')) + (

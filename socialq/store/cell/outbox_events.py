@@ -39,9 +39,18 @@ UPDATE cell.outbox_events SET parked_at = clock_timestamp(), failure = %(failure
 WHERE target_id = %(target_id)s AND relayed_at IS NULL AND parked_at IS NULL
 """
 
+_PARKED = """
+SELECT tenant_id, target_id, max(seq) AS seq, count(*)::integer AS events, min(created_at) AS created_at,
+       min(parked_at) AS parked_at, (array_agg(failure ORDER BY id DESC))[1] AS failure
+FROM cell.outbox_events WHERE relayed_at IS NULL AND parked_at IS NOT NULL
+GROUP BY tenant_id, target_id ORDER BY min(parked_at), target_id LIMIT %(limit)s
+"""
+
 _UNPARK = """
 UPDATE cell.outbox_events SET parked_at = NULL, failure = NULL
 WHERE parked_at IS NOT NULL AND relayed_at IS NULL
+  AND (%(target_id)s::uuid IS NULL OR target_id = %(target_id)s)
+RETURNING target_id
 """
 
 # Ids are given in the order of time, or nearly: a walk along them may end at the first page that has nothing old.
@@ -78,9 +87,14 @@ def park(session: Session, *, target_id: UUID, failure: str) -> None:
     session.run(_PARK, {"target_id": target_id, "failure": failure[:500]})
 
 
-def unpark(session: Session) -> int:
-    """Let parked events be relayed again; returns how many."""
-    return session.run(_UNPARK)
+def parked(session: Session, *, limit: int) -> list[Row]:
+    """Read the targets whose events were set aside, with why, those that have waited longest first."""
+    return session.all(_PARKED, {"limit": limit})
+
+
+def unpark(session: Session, *, target_id: UUID | None = None) -> list[UUID]:
+    """Let parked events be relayed again, of one target or of all; returns whose."""
+    return sorted({row["target_id"] for row in session.all(_UNPARK, {"target_id": target_id})})
 
 
 def prune(session: Session, *, after: int, days: float, limit: int) -> tuple[int, int | None]:

@@ -13,7 +13,6 @@ from socialq.domain.targets import Target
 from socialq.store.cell import outbox_events
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from uuid import UUID
 
     from socialq.domain.targets import Move
@@ -42,12 +41,6 @@ _CHANGEABLE: Final = frozenset(
     }
 )
 
-_INSERT = """
-INSERT INTO cell.post_targets (tenant_id, id, post_id, account_id, platform, version_id, status, reason, detail)
-VALUES (%(tenant_id)s, %(id)s, %(post_id)s, %(account_id)s, %(platform)s, %(version_id)s, %(status)s,
-        %(reason)s, %(detail)s)
-"""
-
 _REQUEST_CANCEL = """
 UPDATE cell.post_targets SET cancel_requested = true, reason = %(reason)s, updated_at = now()
 WHERE id = %(id)s AND status IN ('publishing', 'unknown_outcome')
@@ -64,11 +57,6 @@ def target_of(row: Row) -> Target:
             "next_kind": None if kind is None else NextKind(kind),
         }
     )
-
-
-def insert(session: Session, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert new targets: tenant_id, id, post_id, account_id, platform, version_id, status, reason, detail."""
-    session.many(_INSERT, rows)
 
 
 def read(session: Session, target_id: UUID) -> Target | None:

@@ -29,7 +29,8 @@ _TAKE_IMPORT = "SELECT pg_try_advisory_xact_lock(hashtextextended('import:' || %
 # Cancelled ones count too: a row that was withdrawn must not come back by importing the file again.
 _IMPORTED = """
 SELECT t.account_id, t.publish_at,
-       ARRAY(SELECT part ->> 'text' FROM jsonb_array_elements(v.content -> 'parts') AS part) AS texts
+       ARRAY(SELECT part ->> 'text' FROM jsonb_array_elements(v.content -> 'parts') AS part
+             WHERE part ->> 'role' IS DISTINCT FROM 'comment') AS texts
 FROM cell.post_targets t
 JOIN cell.posts p ON p.id = t.post_id AND p.import_key IS NOT NULL
 JOIN cell.post_versions v ON v.post_id = t.post_id AND v.number = 1
@@ -81,5 +82,8 @@ def known_import_keys(session: Session, keys: Sequence[str]) -> set[str]:
 def imported_between(
     session: Session, *, account_ids: Sequence[UUID], first: datetime, last: datetime
 ) -> list[Row]:
-    """Read what imports planned on accounts in a span: account_id, publish_at, texts as first written."""
+    """Read what imports planned on accounts in a span: account_id, publish_at, texts as first written.
+
+    The first comment is none of them: a row is the same row with another one.
+    """
     return session.all(_IMPORTED, {"account_ids": list(account_ids), "first": first, "last": last})

@@ -138,7 +138,11 @@ ON CONFLICT DO NOTHING
 """
 
 _SIGHTINGS_OF_PART = """
-SELECT remote_id FROM cell.sightings WHERE target_id = %(target_id)s AND part_no = %(part_no)s ORDER BY remote_id
+SELECT s.remote_id FROM cell.sightings s
+WHERE s.target_id = %(target_id)s AND s.part_no = %(part_no)s AND NOT EXISTS (
+    SELECT FROM cell.takedowns d
+    WHERE d.target_id = s.target_id AND d.remote_id = s.remote_id AND d.state = 'taken_down')
+ORDER BY s.remote_id
 """
 
 
@@ -253,7 +257,7 @@ def see(session: Session, *, target: Target, part_no: int, remote_id: str, sourc
 
 
 def sightings_of(session: Session, *, target_id: UUID, part_no: int) -> list[str]:
-    """List the remote ids seen for one part; more than one is the duplicate alarm."""
+    """List the remote ids seen for one part and not taken down; more than one is the duplicate alarm."""
     rows = session.all(_SIGHTINGS_OF_PART, {"target_id": target_id, "part_no": part_no})
     return [row["remote_id"] for row in rows]
 

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
     from socialq.store.sessions import Session
 
-_INSERT = """
-INSERT INTO cell.target_parts (tenant_id, target_id, part_no)
-VALUES (%(tenant_id)s, %(target_id)s, %(part_no)s)
-"""
-
 # What the machine role may see, and enough for every decision: no remote id, no text.
 _SCHEDULING = """
 SELECT part_no, marked_at, marked_attempt, mark_cleared, first_marked_at, unknown_count, accepted_at
@@ -34,8 +29,10 @@ FROM cell.target_parts WHERE target_id = %(target_id)s ORDER BY part_no
 
 _RESOLVE_MARK = """
 UPDATE cell.target_parts
-SET mark_cleared = mark_cleared OR %(clear)s, unknown_count = unknown_count + %(unknown)s
-WHERE target_id = %(target_id)s AND part_no = %(part_no)s
+SET mark_cleared = mark_cleared OR %(clear)s,
+    unknown_count = unknown_count + CASE WHEN part_no = %(part_no)s THEN %(unknown)s ELSE 0 END
+WHERE target_id = %(target_id)s
+  AND (part_no = %(part_no)s OR (%(clear)s AND part_no > %(part_no)s AND marked_at IS NOT NULL AND accepted_at IS NULL))
 """
 
 _ACCEPT = """
@@ -44,11 +41,6 @@ SET remote_id = %(remote_id)s, permalink = %(permalink)s, remote_ref = %(remote_
     accepted_at = COALESCE(%(accepted_at)s, clock_timestamp()), first_seen_at = clock_timestamp()
 WHERE target_id = %(target_id)s AND part_no = %(part_no)s AND remote_id IS NULL
 """
-
-
-def insert(session: Session, rows: list[dict[str, object]]) -> None:
-    """Insert new parts: tenant_id, target_id, part_no."""
-    session.many(_INSERT, rows)
 
 
 def scheduling_parts(session: Session, target_id: UUID) -> list[PartState]:
@@ -65,7 +57,10 @@ def full_parts(session: Session, target_id: UUID) -> list[PartState]:
 def resolve_mark(
     session: Session, *, target_id: UUID, part_no: int, clear: bool, count_unknown: bool
 ) -> None:
-    """Note that a mark had no effect, or that its outcome is unknown once more."""
+    """Note that a mark had no effect, or that its outcome is unknown once more.
+
+    A part that certainly is not live has none after it that could be: their marks had no effect either.
+    """
     session.run(
         _RESOLVE_MARK,
         {"target_id": target_id, "part_no": part_no, "clear": clear, "unknown": int(count_unknown)},

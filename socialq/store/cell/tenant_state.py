@@ -27,6 +27,10 @@ UPDATE cell.tenant_state SET status = 'active', suspended_at = NULL, updated_at 
 WHERE tenant_id = %(tenant_id)s
 """
 
+_SET_LIMIT = """
+UPDATE cell.tenant_state SET monthly_limit = %(monthly_limit)s, updated_at = now() WHERE tenant_id = %(tenant_id)s
+"""
+
 
 def insert(session: Session, *, tenant_id: UUID, name: str, monthly_limit: int | None) -> None:
     """Make the tenant known in its cell; twice is harmless."""
@@ -42,6 +46,12 @@ def suspend(session: Session, tenant_id: UUID) -> datetime | None:
 def resume(session: Session, tenant_id: UUID) -> bool:
     """Make active again; False where the cell doesn't know the tenant."""
     return session.run(_RESUME, {"tenant_id": tenant_id}) == 1
+
+
+def set_limit(session: Session, tenant_id: UUID, *, monthly_limit: int | None) -> bool:
+    """Set the posts a month; False where the cell doesn't know the tenant."""
+    values = {"tenant_id": tenant_id, "monthly_limit": monthly_limit}
+    return session.run(_SET_LIMIT, values) == 1
 
 
 def delete(session: Session, tenant_id: UUID) -> None:

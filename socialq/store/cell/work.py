@@ -41,10 +41,25 @@ SELECT {_TARGET_COLUMNS}, clock_timestamp() AS read_at,
         FROM cell.target_parts tp WHERE tp.target_id = t.id) AS parts,
        CASE WHEN v.media_ids <> '{{}}' THEN (
            SELECT json_agg(json_build_object(
-                      'id', m.id, 'storage_key', m.storage_key, 'mime_type', m.mime_type,
-                      'byte_size', m.byte_size, 'alt_text', m.alt_text, 'status', m.status,
-                      'problem', m.problem))
-           FROM cell.media m WHERE m.id = ANY (v.media_ids))
+                      'id', m.id, 'alt_text', m.alt_text, 'duration_seconds', m.duration_seconds,
+                      'storage_key', COALESCE(f.storage_key, m.storage_key),
+                      'mime_type', COALESCE(f.mime_type, m.mime_type),
+                      'byte_size', COALESCE(f.byte_size, m.byte_size),
+                      'sha256', COALESCE(f.sha256, m.sha256),
+                      'width', COALESCE(f.width, m.width), 'height', COALESCE(f.height, m.height),
+                      'status', CASE WHEN f.sha256 IS NULL AND pinned.sha256 <> m.sha256
+                                     THEN 'rejected' ELSE m.status END,
+                      'problem', CASE WHEN f.sha256 IS NULL AND pinned.sha256 <> m.sha256
+                                      THEN 'is not the file that was approved' ELSE m.problem END))
+           FROM cell.media m
+           -- The checksum that was approved for this account: the file's own, or a variant's.
+           CROSS JOIN LATERAL (
+               SELECT v.content #>> ARRAY['files', t.account_id::text, m.id::text] AS sha256) pinned
+           LEFT JOIN LATERAL (
+               SELECT * FROM cell.media_variants x
+               WHERE x.media_id = m.id AND x.sha256 = pinned.sha256 AND pinned.sha256 <> m.sha256
+               LIMIT 1) f ON true
+           WHERE m.id = ANY (v.media_ids))
        END AS media
 FROM cell.post_targets t
 JOIN cell.post_versions v ON v.id = t.version_id

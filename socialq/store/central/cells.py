@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from socialq.store.sessions import Row, Session
+    from socialq.store.sessions import Database, Row, Session
 
 
 def names(session: Session) -> list[str]:
@@ -19,6 +19,21 @@ def insert(session: Session, *, name: str, database_url: str) -> bool:
     INSERT INTO central.cells (name, database_url) VALUES (%(name)s, %(database_url)s) ON CONFLICT (name) DO NOTHING
     """
     return session.run(sql, {"name": name, "database_url": database_url}) == 1
+
+
+def position(database: Database, name: str) -> int | None:
+    """Read how far a cell's server had counted when it was last asked; None: never, or it is the central database."""
+    sql = "SELECT position FROM central.cells WHERE name = %(name)s AND database_url IS NOT NULL"
+    rows = database.autocommit(sql, {"name": name})
+    return rows[0]["position"] if rows else None
+
+
+def note_position(database: Database, name: str, *, position: int) -> None:
+    """Keep how far a cell's server has counted."""
+    sql = (
+        "UPDATE central.cells SET position = %(position)s WHERE name = %(name)s AND database_url IS NOT NULL"
+    )
+    database.autocommit(sql, {"name": name, "position": position})
 
 
 def with_counts(session: Session) -> list[Row]:

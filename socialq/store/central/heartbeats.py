@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from psycopg.types.json import Jsonb
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from socialq.store.sessions import Row, Session, Statement
+
+TICKS: Final = "beat"
+"""The heartbeat of beat itself: each of its ticks that a worker got."""
 
 _BEAT = """
 INSERT INTO central.heartbeats (name, beat_at, detail) VALUES (%(name)s, clock_timestamp(), %(detail)s)
@@ -44,6 +47,11 @@ def detail_of(session: Session, name: str) -> dict[str, Any] | None:
     """Read what came with a heartbeat; None where there is none."""
     row = session.one(_DETAIL, {"name": name})
     return None if row is None else dict(row["detail"])
+
+
+def forget(name: str) -> Statement:
+    """Build the statement that says: `name` has ended, as it should."""
+    return "DELETE FROM central.heartbeats WHERE name = %(name)s", {"name": name}
 
 
 def forget_workers(session: Session, *, after_seconds: float) -> int:

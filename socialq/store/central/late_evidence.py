@@ -8,6 +8,7 @@ from psycopg.types.json import Jsonb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
     from uuid import UUID
 
     from socialq.domain.hops import LateEvidence
@@ -34,6 +35,10 @@ SELECT {_COLUMNS} FROM central.late_evidence WHERE cell = %(cell)s AND applied_a
 """
 
 _APPLIED = "UPDATE central.late_evidence SET applied_at = now() WHERE id = ANY (%(ids)s)"
+
+_APPLY_AGAIN = """
+UPDATE central.late_evidence SET applied_at = NULL WHERE cell = %(cell)s AND applied_at >= %(since)s
+"""
 
 
 def keep(session: Session, evidence: LateEvidence, *, cell: str) -> None:
@@ -62,6 +67,11 @@ def of_target(session: Session, target_id: UUID) -> list[Row]:
 def of_cell(session: Session, cell: str, *, limit: int) -> list[Row]:
     """Read what waits for a cell, oldest first."""
     return session.all(_OF_CELL, {"cell": cell, "limit": limit})
+
+
+def apply_again(session: Session, *, cell: str, since: datetime) -> int:
+    """Let what was recorded in a cell since an instant be recorded again: the cell has lost it. Returns how many."""
+    return session.run(_APPLY_AGAIN, {"cell": cell, "since": since})
 
 
 def mark_applied(session: Session, ids: Sequence[int]) -> None:

@@ -9,11 +9,12 @@ if TYPE_CHECKING:
 
     from socialq.store.sessions import Database, Row, Session
 
-_COLUMNS = "id, tenant_id, platform, name, base_url, client_id, client_secret, created_at"
+_COLUMNS = "id, tenant_id, platform, name, base_url, client_id, client_secret, redirect_uri, created_at"
 
 _INSERT = f"""
-INSERT INTO central.provider_apps (id, tenant_id, platform, name, base_url, client_id, client_secret)
-VALUES (%(id)s, %(tenant_id)s, %(platform)s, %(name)s, %(base_url)s, %(client_id)s, %(client_secret)s)
+INSERT INTO central.provider_apps (id, tenant_id, platform, name, base_url, client_id, client_secret, redirect_uri)
+VALUES (%(id)s, %(tenant_id)s, %(platform)s, %(name)s, %(base_url)s, %(client_id)s, %(client_secret)s,
+        %(redirect_uri)s)
 ON CONFLICT (tenant_id, platform, base_url, client_id) DO NOTHING
 RETURNING {_COLUMNS}
 """
@@ -35,6 +36,7 @@ def insert(
     base_url: str,
     client_id: str,
     client_secret: str | None,
+    redirect_uri: str | None = None,
 ) -> Row | None:
     """Insert an application; None where it is there already."""
     return session.one(
@@ -47,6 +49,7 @@ def insert(
             "base_url": base_url,
             "client_id": client_id,
             "client_secret": client_secret,
+            "redirect_uri": redirect_uri,
         },
     )
 
@@ -57,6 +60,29 @@ def find(
     """Find an application by what names it."""
     return session.one(
         _SAME, {"tenant_id": tenant_id, "platform": platform, "base_url": base_url, "client_id": client_id}
+    )
+
+
+def with_client_id(database: Database, client_id: str) -> list[Row]:
+    """Find every application that is known at its platform by this id."""
+    return database.autocommit(
+        f"SELECT {_COLUMNS} FROM central.provider_apps WHERE client_id = %(client_id)s ORDER BY created_at, id",
+        {"client_id": client_id},
+    )
+
+
+def usable(
+    session: Session, *, tenant_id: UUID, platform: str, base_url: str, redirect_uri: str
+) -> Row | None:
+    """Find the application to ask for consent with: the tenant's own before everybody's, the newest first."""
+    return session.one(
+        f"""
+        SELECT {_COLUMNS} FROM central.provider_apps
+        WHERE (tenant_id = %(tenant_id)s OR tenant_id IS NULL) AND platform = %(platform)s
+          AND base_url = %(base_url)s AND (redirect_uri IS NULL OR redirect_uri = %(redirect_uri)s)
+        ORDER BY tenant_id NULLS LAST, created_at DESC, id LIMIT 1
+        """,
+        {"tenant_id": tenant_id, "platform": platform, "base_url": base_url, "redirect_uri": redirect_uri},
     )
 
 

@@ -61,6 +61,14 @@ def resume(session: Session, tenant_id: UUID) -> Row | None:
     return session.one(_RESUME, {"id": tenant_id})
 
 
+def set_limit(session: Session, tenant_id: UUID, *, monthly_limit: int | None) -> Row | None:
+    """Set the posts a month; None: no limit."""
+    return session.one(
+        f"UPDATE central.tenants SET monthly_limit = %(monthly_limit)s WHERE id = %(id)s RETURNING {COLUMNS}",
+        {"id": tenant_id, "monthly_limit": monthly_limit},
+    )
+
+
 def move(session: Session, tenant_id: UUID, *, source: str, to: str) -> Row | None:
     """Place a tenant in another cell; None when it is not in `source` any more."""
     values = {"id": tenant_id, "source": source, "to": to}

@@ -72,6 +72,30 @@ def test_an_account_is_connected_with_a_token_from_a_file(
     assert brand("account", "add", "--tenant", "acme", "--client", "Mill").code == 2
 
 
+def test_an_account_is_connected_with_a_name_and_an_app_password(
+    brand: Callable[..., Said], sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    """The password is read from a file; a wrong one, and a platform without such, are refused."""
+    made = sandbox.create_account("sky-eve", "bluesky")
+    good, bad = tmp_path / "password", tmp_path / "bad"
+    good.write_text(made["app_password"] + "\n")
+    bad.write_text("abcd-efgh-ijkl-mnop")
+    where = ("account", "add", "--tenant", "acme", "--client", "Mill", "--base-url", made["base_url"])
+    who = (*where, "--platform", "bluesky", "--identifier", made["handle"])
+
+    assert f"bluesky:{made['handle']}" in brand(*who, "--token-file", good).out
+    refused = brand(*who, "--token-file", bad)
+    elsewhere = brand(*where, "--identifier", "eve", "--token-file", good)
+
+    assert refused.code == 1
+    assert "is not accepted together with" in refused.err
+    assert "abcd-efgh" not in refused.err
+    assert elsewhere.code == 1
+    assert "nobody signs in to mastodon" in elsewhere.err
+    in_sandbox = (*where[:-2], "--platform", "bluesky", "--sandbox", "sky-ada")
+    assert "bluesky:sky-ada" in brand(*in_sandbox).out
+
+
 def test_a_post_is_planned_shown_and_listed(brand: Callable[..., Said]) -> None:
     """Creating approves and schedules; a time without zone is read in the client's, and that is said."""
     made = create(brand, "--text", "Hello 🌿", "--json").json
@@ -100,6 +124,44 @@ def test_a_thread_with_an_image_is_kept_in_parts(brand: Callable[..., Said], tmp
     assert [len(part["media"]) for part in content["parts"]] == [1, 0]
 
 
+def test_a_first_comment_and_a_text_for_one_account_are_kept_and_shown(brand: Callable[..., Said]) -> None:
+    """Each account's parts are its own, and people see which is which."""
+    own = "--text-for", "bob=Only on Bob's"
+    made = create(brand, "--text", "For all", "--first-comment", "Which one?", *own, "--json").json
+    shown = brand("post", "show", made["post_id"]).out
+    content = brand("post", "show", made["post_id"], "--json").json["versions"][-1]["content"]
+    listed = {line["text"] for line in brand("targets", "list", "--json").json}
+
+    [account] = content["accounts"].values()
+    assert [part["text"] for part in account["parts"]] == ["Only on Bob's", "Which one?"]
+    assert [part["text"] for part in content["parts"]] == ["For all", "Which one?"]
+    assert shown.count("[comment] Which one?") == 2
+    assert "on mastodon:bob@" in shown
+    assert listed == {"For all", "Only on Bob's"}
+    assert "2 comment" in brand("target", "show", made["targets"][0]["id"]).out
+
+
+def test_a_mention_of_nobody_warns_and_the_post_is_planned(brand: Callable[..., Said]) -> None:
+    """It is said beside the result, in both forms, and blocks nothing."""
+    said = create(brand, "--text", "With @bob and @nobody", accounts="ada")
+    assert said.code == 0
+    assert "knows nobody named @nobody" in said.err
+    assert "@bob" not in said.err
+    [warning] = create(brand, "--text", "With @nobody", "--json", accounts="ada").json["warnings"]
+    assert "mastodon:ada@" in warning
+    assert create(brand, "--text", "With @bob", "--json", accounts="ada").json["warnings"] == []
+
+
+def test_a_text_for_an_account_that_is_not_meant_is_refused(brand: Callable[..., Said]) -> None:
+    """Nothing is written for a name that fits none, for one without a text, or for one with two."""
+    for given in (["eve=Hi"], ["bob"], ["bob=Hi", "bob=Ho"], [f"bob={'x' * 501}"]):
+        texts = [word for one in given for word in ("--text-for", one)]
+        said = create(brand, "--text", "For all", *texts)
+        assert said.code == 1, given
+        assert "Error" in said.err
+    assert brand("targets", "list", "--json").json == []
+
+
 def test_people_see_posts_and_targets_as_sentences_and_tables(brand: Callable[..., Said]) -> None:
     """The same without --json: status, sentence, history."""
     made = create(brand, "--text", "Hello").out
@@ -109,6 +171,17 @@ def test_people_see_posts_and_targets_as_sentences_and_tables(brand: Callable[..
     assert "scheduled: published on 0 of 2, 2 scheduled" in brand("post", "show", post_id).out
     assert "Hello" in brand("targets", "list").out
     assert "cli:" in brand("target", "show", target_id).out
+
+
+def test_what_is_not_live_is_not_taken_down(brand: Callable[..., Said]) -> None:
+    """A reason is needed, and something that is live; what will be sent is cancelled instead."""
+    [target, *_] = create(brand, "--text", "Hello", "--json").json["targets"]
+    assert brand("target", "take-down", target["id"], "--reason", " ").code == 2
+    said = brand("target", "take-down", target["id"], "--reason", "typo")
+    assert said.code == 1
+    assert "cancel it first" in said.err
+    brand("target", "cancel", target["id"], "--reason", "typo")
+    assert "has nothing live" in brand("target", "take-down", target["id"], "--reason", "typo").err
 
 
 def test_a_cancel_without_a_reason_is_refused(brand: Callable[..., Said]) -> None:

@@ -116,6 +116,7 @@ def test_a_day_with_up(up: Up) -> None:
         lambda: requests.get(f"{content['web_url']}/readyz", timeout=10).status_code == 200, seconds=30
     )
     assert "Hello" in requests.get(content["web_url"], timeout=10).text
+    assert content["public_url"] == content["web_url"]
     assert up.run("health").returncode == 0
 
     # A second one in the same home says who is there.

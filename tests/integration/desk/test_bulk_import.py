@@ -86,6 +86,28 @@ def test_rows_become_posts_that_are_approved_and_scheduled(agency, load):
     assert set(report.post_ids) == {row["id"] for row in agency.rows("SELECT id FROM cell.posts")}
 
 
+def test_a_first_comment_becomes_a_part_and_makes_no_other_row_of_it(agency, load):
+    """It goes out under the post; the same row with another comment is the same row."""
+    row = '"One\n---\nTwo",2027-03-02T11:00+01:00,,ann@social.example,,{},'
+    assert load(row.format("Which one?")).imported == 1
+    (planned,) = _planned(agency)
+    assert [(part["text"], part.get("role")) for part in planned["parts"]] == [
+        ("One", None),
+        ("Two", None),
+        ("Which one?", "comment"),
+    ]
+    assert load(row.format("Tell us!")).already_there == 1
+    both = row.replace("ann@social.example", '"ann@social.example,bob@social.example"')
+    assert load(both.format("Tell us!")).targets == 1, "Ann has it, whatever the comment under it"
+
+
+def test_a_first_comment_that_a_platform_refuses_refuses_the_row(load):
+    """It is counted like any text, and the message says that it is the comment."""
+    report = load(f"Hi,2027-03-02T09:00,,ann@social.example,,{'x' * 501},")
+    assert report.imported == 0
+    assert "First comment: " in report.refused[0].reason
+
+
 def test_a_report_says_how_times_were_read(load):
     """The client's zone once for all, what is special for each row."""
     report = load("Hi,2027-10-31T02:30,,ann@social.example,,,", "Ho,2027-03-02T09:00,,ann@social.example,,,")
@@ -115,16 +137,16 @@ def test_a_report_says_how_times_were_read(load):
         ),
         ("Hi,2027-03-01T12:59,,ann@social.example,,,", "publish_at", "1 minute past"),
         (
-            "Hi,2027-03-02T09:00,,ann@social.example,,nice,",
-            "first_comment",
-            "can't be sent yet; leave it empty",
-        ),
-        (
             "Hi,2027-03-02T09:00,,ann@social.example,https://x.example/a.png,,",
             "media",
             "addresses can't be fetched yet",
         ),
         ("Hi,2027-03-02T09:00,,ann@social.example,pictures/blue.png,,", "media", "can't be read"),
+        (
+            f"Hi,2027-03-02T09:00,,ann@social.example,{'y' * 300}.png,,",
+            "media",
+            "can't be read (file name too long)",
+        ),
         ("Hi,2027-03-02T09:00,,ann@social.example,page.png,,", "media", "is not an image"),
         ("Hi,2027-03-02T09:00,,ann@social.example,../secret.png,,", "media", "path on somebody's computer"),
         ("Hi,2027-03-02T09:00,,ann@social.example,link.png,,", "media", "is outside the calendar's folder"),
@@ -151,7 +173,7 @@ def test_bad_rows_are_left_out_when_asked(agency, load):
     bad = "Hi,2027-03-02 9 pm,,nobody,,nice,"
     report = load(GOOD[0], bad, GOOD[1], skip_bad=True)
     assert (report.imported, report.targets, report.refused_rows) == (2, 3, 1)
-    assert {problem.column for problem in report.refused} == {"publish_at", "accounts", "first_comment"}
+    assert {problem.column for problem in report.refused} == {"publish_at", "accounts"}
     assert agency.count("posts") == 2
 
 
@@ -295,7 +317,7 @@ def test_an_account_of_another_client_is_told_apart(stores, agency, load):
 
 
 def test_a_failure_in_the_middle_leaves_nothing(stores, agency, load, monkeypatch):
-    """All chunks are one transaction: the database breaks off in the third, and no row is there."""
+    """All chunks are one transaction: the database breaks off in the third, and only the file is kept."""
     monkeypatch.setattr(bulk_import, "_CHUNK", 2)
     rows = [f"Hi {number},2027-03-02T09:00,,ann@social.example,pictures/red.png,," for number in range(6)]
     before = agency.everything()
@@ -309,7 +331,7 @@ def test_a_failure_in_the_middle_leaves_nothing(stores, agency, load, monkeypatc
     with pytest.raises(ConnectionError):
         load(*rows, progress=break_off)
     assert done == [(2, 6), (4, 6)]
-    assert agency.everything() == before
+    assert agency.everything() == {**before, "media": 1}
     assert load(*rows).imported == 6
 
 

@@ -23,6 +23,7 @@ class Platform:
 
     platform = "mastodon"
     required_scopes = frozenset({"write"})
+    refresh_needs_app = True
 
     def __init__(self, stores, answer=None, **told):
         self.stores = stores
@@ -194,7 +195,7 @@ def test_an_address_that_may_not_be_called_is_refused(stores, agency, connect, b
 
 def test_an_unknown_platform_and_client_are_refused(stores, connect):
     """The refusal lists the platforms there are."""
-    with pytest.raises(InputRefused, match="no such platform; choose one of mastodon"):
+    with pytest.raises(InputRefused, match="no such platform; choose one of .*mastodon"):
         connect(Platform(stores), name="myspace")
     with pytest.raises(InputRefused, match="no such client"):
         connect(Platform(stores), client=new_id())

@@ -33,7 +33,7 @@ TABLES = (
 @pytest.fixture
 def single(database_url):
     """The cell's database through a pool of exactly one connection."""
-    database = Database(database_url, role=ROLE_APP, pool_size=1, max_overflow=0)
+    database = Database(database_url, role=ROLE_APP, pool_size=1)
     yield database
     database.dispose()
 

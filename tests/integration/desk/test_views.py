@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
 from socialq.store import views
@@ -18,11 +21,14 @@ def read(stores, agency):
     return act
 
 
-def test_targets_are_listed_by_time_page_by_page(stores, agency, read):
-    """Pages join without gap or repeat, whatever shares a time; targets without one come last."""
+def test_a_list_begins_with_what_is_due_next_page_by_page(stores, agency, read):
+    """Then what has no time, then the past from its end; pages join without gap or repeat, whatever shares a time."""
     accounts = [make_account(stores, agency.tenant, agency.client) for _ in range(4)]
+    past = datetime.now(UTC) - hours(50)
     make_post(stores, agency.tenant, agency.client, accounts, publish_at=NOW)
+    make_post(stores, agency.tenant, agency.client, accounts, publish_at=past - hours(1))
     make_post(stores, agency.tenant, agency.client, accounts, status="draft")
+    make_post(stores, agency.tenant, agency.client, accounts, publish_at=past)
     make_post(stores, agency.tenant, agency.client, accounts, publish_at=NOW - hours(1))
     whole = read(views.list_targets)
     paged, last = [], None
@@ -30,8 +36,9 @@ def test_targets_are_listed_by_time_page_by_page(stores, agency, read):
         paged += page
         last = page[-1].id
     assert paged == whole
-    assert len(whole) == 12
-    assert [line.publish_at for line in whole] == [NOW - hours(1)] * 4 + [NOW] * 4 + [None] * 4
+    assert len({line.id for line in whole}) == 20
+    times = [NOW - hours(1), NOW, None, past, past - hours(1)]
+    assert [line.publish_at for line in whole] == [time for time in times for _ in range(4)]
 
 
 def test_a_list_can_be_of_one_status(stores, agency, read):
@@ -102,6 +109,21 @@ def test_what_is_not_there_is_none(other_agency, read):
 def test_a_sentence_says_how_a_post_stands(statuses, sentence):
     """Cancelled targets are left out unless there is no other."""
     assert views.sentence_of(statuses) == sentence
+
+
+@pytest.mark.parametrize(
+    ("status", "live", "said"),
+    [
+        ("failed", 1, "failed with 1 of 2 parts live"),
+        ("failed", 0, "failed"),
+        ("published", 2, "published"),
+        ("cancelled", 1, "cancelled"),
+    ],
+)
+def test_what_is_partly_live_never_just_says_failed(agency, read, status, live, said):
+    """A post whose comment failed is on the platform: the sentence counts its parts."""
+    line = read(views.show_target, agency.plan().targets[0].id).line
+    assert views.standing_of(replace(line, status=status, parts=2, parts_live=live)) == said
 
 
 def test_tenants_are_listed_by_name(stores, agency, other_agency):

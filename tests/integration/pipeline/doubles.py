@@ -56,6 +56,7 @@ class Platform(Adapter):
 
     def publish_call(self, account, part, prepared):
         body = {"key": part.key, "text": part.text, "parent": part.parent_id, "number": part.number}
+        body["role"] = part.role
         return Call(method="POST", url="https://social.example/post", json=body)
 
     def read_publish(self, answer, part):
@@ -116,6 +117,8 @@ class Queue:
         self.messages += messages
 
     def length(self) -> int:
+        if self.failing is not None:
+            raise self.failing
         return len(self.messages) if self.said_length is None else self.said_length
 
     def take(self) -> list[Message]:

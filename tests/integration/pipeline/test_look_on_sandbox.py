@@ -43,8 +43,8 @@ class Rig:
         )
         self.hops: dict[str, Any] = {"http": self.http, "adapter_for": adapter_for}
 
-    def post(self, *texts: str) -> UUID:
-        return self.world.post(account=self.account, texts=texts)
+    def post(self, *texts: str, **more: Any) -> UUID:
+        return self.world.post(account=self.account, texts=texts, **more)
 
     def publish(self, target: UUID) -> str:
         return self.world.publisher(**self.hops).publish(self.world.message(target))
@@ -128,3 +128,14 @@ def test_a_thread_with_a_lost_part_goes_on_under_the_part_that_is_live(rig: Rig)
     assert [rig.id_of(target, part) for part in (1, 2, 3)] == ids
     assert len(posts) == 3
     assert [str(post["reply_to"]) for post in posts[1:]] == ids[:2]
+
+
+def test_a_lost_first_comment_is_found_under_its_post(rig: Rig):
+    """The comment is live and its answer was lost: found, and there once, as a reply to the post."""
+    target = rig.post("The post", comment="The comment")
+    rig.sandbox.faults([{**ACCEPTED, "skip": 1}])
+    assert rig.publish(target) == "unknown_outcome"
+    assert rig.look(target) == "published"
+    post, comment = rig.live()
+    assert (comment["text"], str(comment["reply_to"])) == ("The comment", str(post["id"]))
+    assert [rig.id_of(target, part) for part in (1, 2)] == [str(post["id"]), str(comment["id"])]

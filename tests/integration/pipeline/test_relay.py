@@ -224,7 +224,7 @@ def test_an_event_that_cannot_be_relayed_is_parked_and_blocks_no_other(world: Wo
     # Put right and let go again.
     for target in poison:
         world.arrange_target(target, publish_by=datetime(2031, 6, 1, tzinfo=UTC))
-    assert world.machine.unpark() == 2
+    assert set(world.machine.unpark()) == poison
     world.relay().scan()
     assert all(world.index_row(target) is not None for target in targets)
 
@@ -341,7 +341,6 @@ def test_a_rebuild_leaves_messages_that_are_out(world: World):
     target = world.post()
     world.relay().scan()
     world.dispatcher().scan()
-    world.central.forget_cell("default")
     world.relay().rebuild()
     assert values(world.index_row(target), "status", "sends") == ("enqueued", 1)
 

@@ -59,6 +59,8 @@ def _fill(world: World, tenant: UUID, client: UUID, account: UUID, made: Any) ->
         statement = {
             "media": "INSERT INTO cell.media (tenant_id, id, client_id, file_name, storage_key, mime_type, byte_size,"
             " sha256, status) VALUES (%(tenant)s, %(id)s, %(client)s, 'a', 'k', 'image/png', 1, 'x', 'ready')",
+            "media_variants": "INSERT INTO cell.media_variants (tenant_id, media_id, recipe, problem)"
+            " VALUES (%(tenant)s, %(id)s, 'clean', 'none')",
             "approvals": "INSERT INTO cell.approvals (tenant_id, version_id, client_id, content_hash, approved_by)"
             " VALUES (%(tenant)s, %(version)s, %(client)s, 'x', 't')",
             "post_schedules": "INSERT INTO cell.post_schedules (tenant_id, target_id, seq, publish_at, local_time,"
@@ -71,6 +73,12 @@ def _fill(world: World, tenant: UUID, client: UUID, account: UUID, made: Any) ->
             " 'r', now())",
             "sightings": "INSERT INTO cell.sightings (tenant_id, account_id, remote_id, target_id, part_no, source,"
             " first_seen_at) VALUES (%(tenant)s, %(account)s, 'r', %(target)s, 1, 'answer', now())",
+            "takedowns": "INSERT INTO cell.takedowns (tenant_id, id, target_id, part_no, remote_id, asked_by, reason)"
+            " VALUES (%(tenant)s, %(id)s, %(target)s, 1, 'r', 't', 'r')",
+            "webhook_deliveries": "WITH hook AS (INSERT INTO cell.webhooks (tenant_id, id, url, secret, host,"
+            " created_by) VALUES (%(tenant)s, %(id)s, 'u', 's', 'h', 't') RETURNING id) INSERT INTO"
+            " cell.webhook_deliveries (tenant_id, webhook_id, event, event_key, history_id, target_id, post_id,"
+            " happened_at) SELECT %(tenant)s, id, 'e', 'k', 1, %(target)s, %(id)s, now() FROM hook",
         }.get(table)
         if statement is not None:
             world.arrange(statement, **given)
@@ -254,6 +262,9 @@ def test_threads_of_two_tenants_see_their_own_rows_only(world: World, two: tuple
         "SELECT prepared FROM cell.target_parts",
         "SELECT * FROM cell.target_parts",
         "SELECT * FROM cell.sightings",
+        "SELECT remote_id FROM cell.sightings",
+        "SELECT url FROM cell.webhooks",
+        "SELECT secret FROM cell.webhooks",
         "SELECT * FROM cell.publications",
         "SELECT * FROM cell.media",
         "SELECT * FROM cell.posts",

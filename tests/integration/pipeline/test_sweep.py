@@ -145,7 +145,7 @@ def test_an_expired_thread_says_that_a_part_is_live(world: World):
     world.sweep().sweep()
     row = world.row(target)
     assert (row["status"], row["reason"]) == ("failed", "expired")
-    assert "rest of the thread" in row["detail"]
+    assert "1 of 2 parts is live" in row["detail"]
 
 
 def test_an_expired_target_that_a_person_withdrew_is_cancelled(world: World):

@@ -23,6 +23,7 @@ from socialq.domain.retry import RetryPolicy
 from socialq.domain.settlement import Rules
 from socialq.domain.states import NextKind
 from socialq.domain.work import Claimed, ClaimRequest
+from socialq.pipeline.backing_off import BackOff
 from socialq.pipeline.dispatch import Dispatcher
 from socialq.pipeline.look import Looker
 from socialq.pipeline.places import Places
@@ -128,6 +129,7 @@ class World:
             "http": self.platform,
             "adapter_for": lambda _platform: self.platform,
             "clock": SystemClock(),
+            "back_off": BackOff(clock=SystemClock()),
             "rules": self.rules,
             "limits": limits,
             "worker": "test:1",

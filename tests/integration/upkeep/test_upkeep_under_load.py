@@ -89,7 +89,6 @@ def test_audit_rebuild_and_prune_disturb_no_publishing(world: World):
     targets = overdue_targets(world)
 
     def rebuild() -> None:
-        world.central.forget_cell("default")
         world.relay(batch=7).rebuild()
 
     prune = Prune(stores=world.stores, done_days=1e-9, outbox_days=1e-9, batch=5)

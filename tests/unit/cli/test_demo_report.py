@@ -22,6 +22,7 @@ def line(account: str, status: str, *, post: UUID = POST) -> TargetLine:
         id=uuid4(),
         post_id=post,
         client="c",
+        time_zone="UTC",
         account=f"mastodon:{account}@sandbox",
         status=status,
         reason=None,
@@ -46,6 +47,7 @@ def target(account: str, status: str, remote_id: str | None, *moves: str, post: 
     )
     part = PartView(
         part_no=1,
+        role="post",
         marked_at=None,
         mark_cleared=False,
         unknown_count=0,
@@ -55,6 +57,8 @@ def target(account: str, status: str, remote_id: str | None, *moves: str, post: 
         first_seen_at=None,
     )
     return TargetView(
+        account_id=uuid4(),
+        takedowns=(),
         line=line(account, status, post=post),
         version_id=uuid4(),
         seq=3,

@@ -293,9 +293,11 @@ def test_an_authorisation_that_a_refresh_may_mend_is_tried_again():
 def test_our_own_applications_trouble_alarms():
     """Nobody but us can help it."""
     decision = after_failure(in_flight(), OURS, RULES)
-    assert decision.alarm is not None
     assert decision.account is not None
+    assert decision.account.alarm is not None
     assert decision.account.hold_scope == "app"
+    assert decision.account.status is None
+    assert decision.alarm is None, "one for the application, not one for each of its posts"
 
 
 def test_an_unknown_outcome_is_looked_for_from_when_the_request_can_no_longer_run():
@@ -345,7 +347,9 @@ def test_a_target_without_a_lease_has_none_that_could_end():
 def test_an_expired_target_says_what_was_missed():
     """Nothing of it is live, or the rest of a thread was not sent; withdrawn and unsent is cancelled."""
     assert expired(in_flight()).move.to is S.FAILED
-    assert "rest of the thread" in (expired(in_flight(any_live=True)).move.detail or "")
+    second = replace(MARKED, part_no=2)
+    said = expired(in_flight(part=second, any_live=True, parts_after=1)).move.detail or ""
+    assert said.endswith("before the rest of it could be sent; 1 of 3 parts is live and stays")
     assert expired(in_flight(**WITHDRAWN)).move.to is S.CANCELLED
     assert expired(in_flight(any_live=True, **WITHDRAWN)).move.to is S.FAILED
 

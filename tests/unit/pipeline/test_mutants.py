@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.mutants.catalogue import MUTANTS, Mutant
+from tests.mutants.catalogue import MUTANTS
+
+if TYPE_CHECKING:
+    from tests.mutants.mutant import Mutant
 
 ROOT = Path(__file__).parents[3]
 
@@ -17,6 +21,7 @@ def test_each_mutant_fits_the_code(mutant: Mutant):
     assert (ROOT / mutant.file).read_text().count(mutant.original) == 1
     assert mutant.original != mutant.replacement
     assert all((ROOT / test).exists() for test in mutant.tests)
+    assert mutant.tests or mutant.seeds
 
 
 def test_no_two_mutants_share_a_name():

@@ -1,0 +1,150 @@
+"""Mutants of what becomes of what was sent: unknown outcomes, evidence, ids (invariants 3, 5, 6 and 7)."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import (
+    CLAIMS,
+    FINDING,
+    LOOK,
+    PARTS,
+    SEEDS,
+    SETTLEMENT,
+    SETTLEMENTS,
+    TARGET_STORE,
+    TEST,
+    Mutant,
+)
+
+OF_OUTCOMES = (
+    # 3: after an unknown outcome nothing is sent until absence is proven.
+    Mutant(
+        name="claim-of-what-is-unresolved",
+        breaks="3: an unresolved mark is never claimed over",
+        file=CLAIMS,
+        original="(e.remote_id IS NULL AND e.marked_at IS NOT NULL AND NOT e.mark_cleared\n                 OR ",
+        replacement="(false\n                 OR ",
+        tests=(f"{TEST}test_claim.py",),
+    ),
+    Mutant(
+        name="one-look-is-proof",
+        breaks="3: every scheduled look is needed",
+        file=FINDING,
+        original="if looks_done < len(rules.look_delays_seconds):",
+        replacement="if False:",
+        seeds=SEEDS,
+        tests=("tests/unit/domain/test_finding.py",),
+    ),
+    Mutant(
+        name="absence-before-the-lag",
+        breaks="3: absence counts only after the platform's lag",
+        file=FINDING,
+        original="return listed_by if situation.now < listed_by else None",
+        replacement="return None",
+        seeds=SEEDS,
+        tests=("tests/unit/domain/test_finding.py",),
+    ),
+    Mutant(
+        name="third-try-without-a-person",
+        breaks="3: a second unknown of a part is for a person",
+        file=FINDING,
+        original="if situation.part.unknown_count >= 2:",
+        replacement="if False:",
+        seeds=SEEDS,
+        tests=(f"{TEST}test_look.py", "tests/unit/domain/test_finding.py"),
+    ),
+    Mutant(
+        name="ended-lease-clears-the-mark",
+        breaks="3: a lease that ends after a mark is an unknown outcome",
+        file=SETTLEMENT,
+        original="if situation.part.unresolved:",
+        replacement="if False:",
+        seeds=SEEDS,
+        tests=(f"{TEST}test_sweep.py", "tests/unit/domain/test_settlement.py"),
+    ),
+    Mutant(
+        name="early-look",
+        breaks="3: a look before its time proves nothing",
+        file=LOOK,
+        original="return target.seq == message.seq and target.next_at <= work.read_at",
+        replacement="return target.seq == message.seq",
+        tests=(f"{TEST}test_look.py",),
+    ),
+    # 5, 6: what is live stays published, and its evidence counts.
+    Mutant(
+        name="remote-id-replaced",
+        breaks="5: a remote id is never erased",
+        file=PARTS,
+        original="WHERE target_id = %(target_id)s AND part_no = %(part_no)s AND remote_id IS NULL",
+        replacement="WHERE target_id = %(target_id)s AND part_no = %(part_no)s",
+        tests=(f"{TEST}test_late_acceptance.py",),
+    ),
+    Mutant(
+        name="settle-without-token",
+        breaks="5, 6: only the claim's holder settles",
+        file=SETTLEMENTS,
+        original="""    WHERE t.id = %(target_id)s AND t.status = 'publishing' AND t.lease_token = %(token)s
+    RETURNING t.tenant_id, t.id, t.account_id, t.version_id""",
+        replacement="""    WHERE t.id = %(target_id)s AND t.status = 'publishing'
+    RETURNING t.tenant_id, t.id, t.account_id, t.version_id""",
+        tests=(f"{TEST}test_settle.py",),
+    ),
+    Mutant(
+        name="decide-without-token",
+        breaks="6: a decision about a claim that is lost is not applied",
+        file=TARGET_STORE,
+        original="if locked is None or locked[0].lease_token != token:",
+        replacement="if locked is None:",
+        tests=(f"{TEST}test_settle.py", f"{TEST}test_late_acceptance.py"),
+    ),
+    Mutant(
+        name="claim-of-a-live-part",
+        breaks="6: a part that turned out live is not claimed again",
+        file=CLAIMS,
+        original="AND (e.remote_id IS NOT NULL OR EXISTS (",
+        replacement="AND (false OR EXISTS (",
+        tests=(f"{TEST}test_claim.py",),
+    ),
+    Mutant(
+        name="late-answer-of-a-part-is-forgotten",
+        breaks="6: evidence for one part of a thread moves its target on",
+        file=FINDING,
+        original="    if target.status is S.UNKNOWN_OUTCOME:\n        following = next(",
+        replacement="    if False:\n        following = next(",
+        seeds=SEEDS,
+        tests=(f"{TEST}test_late_acceptance.py", "tests/unit/domain/test_finding.py"),
+    ),
+    Mutant(
+        name="settle-lost-with-its-connection",
+        breaks="5: an outcome is recorded though the connection was cut",
+        file=TARGET_STORE,
+        original="return with_patience(step, seconds=self._patience_seconds)",
+        replacement="return step()",
+        tests=(f"{TEST}test_settle.py",),
+    ),
+    # 7: two ids for one part alarm, and nobody adopts another's.
+    Mutant(
+        name="claimed-ids-forgotten",
+        breaks="7: a finder never adopts an id that another part owns",
+        file=LOOK,
+        original="            claimed_ids=claimed_ids,\n",
+        replacement="            claimed_ids=frozenset(),\n",
+        seeds=SEEDS,
+        tests=(f"{TEST}test_look.py",),
+    ),
+    Mutant(
+        name="no-duplicate-alarm",
+        breaks="7: two ids for one part alarm",
+        file=TARGET_STORE,
+        original="if len(ids) < 2:",
+        replacement="if True:",
+        tests=(f"{TEST}test_late_acceptance.py", f"{TEST}test_look.py"),
+    ),
+    Mutant(
+        name="a-look-adopts-what-another-owns",
+        breaks="7: a look that found another part's id settles nothing",
+        file=SETTLEMENTS,
+        original='return owner is not None and owner["target_id"] == target.id and owner["part_no"] == part_no',
+        replacement="return owner is not None",
+        tests=(f"{TEST}test_late_acceptance.py",),
+    ),
+)
