@@ -3,7 +3,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint format bench lock clean
+.PHONY: help setup demo up test soak lint format bench lock clean
 
 ARGS ?=
 JOBS ?= auto
@@ -29,6 +29,12 @@ up: $(STAMP) ## run everything on this machine until Ctrl-C
 
 test: $(STAMP) ## all tests
 	@$(BIN)/pytest -n $(JOBS) $(ARGS)
+
+soak: $(STAMP) ## hours of what `test` does in seconds: seeds, lives, failpoints, mutants
+	@SOCIALQ_SIMULATION_SECONDS=$${SOCIALQ_SIMULATION_SECONDS:-1800} SOCIALQ_SIMULATION_FIRST=$$(date +%s) \
+	    SOCIALQ_STATEFUL_EXAMPLES=$${SOCIALQ_STATEFUL_EXAMPLES:-2000} SOCIALQ_FAILPOINTS=all \
+	    $(BIN)/pytest -n $(JOBS) tests/simulation tests/integration/stateful tests/integration/failpoints $(ARGS)
+	@$(BIN)/python -m tests.mutants
 
 lint: $(STAMP) ## what CI checks beside the tests
 	@$(BIN)/ruff check .

@@ -62,7 +62,7 @@ def main() -> None:
 def measure(wiring: Wiring, tenants: list[Seeded]) -> float:
     """Schedule one target for each account of `tenants`, all due at one instant; seconds until all are settled."""
     count = sum(len(seeded.accounts) for seeded in tenants)
-    seeding_seconds = timedelta(seconds=count / 2000)
+    seeding_seconds = timedelta(seconds=count / 1000 + len(tenants) / 100)
     due = datetime.now(UTC) + _LEAD + seeding_seconds
     for seeded in tenants:
         seed_targets(
