@@ -33,7 +33,9 @@ timezone = "UTC"
 # Early acknowledgement: recovery comes from the database, a redelivery only asks it again.
 task_acks_late = False
 task_reject_on_worker_lost = False
-worker_prefetch_multiplier = 1
+worker_prefetch_multiplier = 1  # `socialq.worker.prefetch` lowers it further
+# After a lost connection Celery would lower the limit by what is under way, and raise it to the full one later.
+worker_enable_prefetch_count_reduction = False
 worker_pool = "threads"
 worker_cancel_long_running_tasks_on_connection_loss = False
 

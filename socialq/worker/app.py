@@ -12,7 +12,9 @@ from socialq.logs import configure_logging, register_secret
 from socialq.wiring import Wiring
 from socialq.worker import transport
 from socialq.worker.canary import Canary
+from socialq.worker.draining import Draining
 from socialq.worker.events import CalmEvents
+from socialq.worker.prefetch import FewInHand
 from socialq.worker.starting import refuse_wrong_keys, tell_of_few_threads
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ def make_app(settings: Settings) -> Celery:
     app = Celery("socialq")
     app.config_from_object("celeryconfig")
     app.steps["consumer"].add(CalmEvents)
+    app.steps["consumer"].add(FewInHand)
     broker_url = settings.redis_url.get_secret_value()
     app.conf.update(broker_url=broker_url, worker_soft_shutdown_timeout=settings.drain_seconds)
     transport.use(app, broker_url=broker_url)
@@ -40,9 +43,14 @@ def make_app(settings: Settings) -> Celery:
     worker_init.connect(lambda **_: refuse_wrong_keys(wiring), weak=False)
     worker_init.connect(lambda **_: wiring.warm_up(), weak=False)
     worker_ready.connect(lambda sender, **_: tell_of_few_threads(wiring, sender), weak=False)
-    worker_shutdown.connect(lambda **_: wiring.index.flush(), weak=False)
     tasks.register(app, wiring)
     Canary(app=app, wiring=wiring, stopping=stopping).install()
+
+    def flush() -> None:
+        wiring.index.flush()
+
+    worker_shutdown.connect(lambda **_: flush(), weak=False)
+    Draining(stopping=stopping, drain_seconds=settings.drain_seconds, flush=flush).install()
     return app
 
 

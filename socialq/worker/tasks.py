@@ -146,6 +146,13 @@ def _register_upkeep(app: Celery, wiring: Wiring) -> None:
     def prune() -> None:
         wiring.prune.prune()
 
+    @app.task(name="socialq.deliver")
+    def deliver() -> None:
+        for cell in wiring.stores.cell_names():
+            with structlog.contextvars.bound_contextvars(cell=cell), _cell_may_be_away(cell):
+                wiring.fan_out.run(cell)
+                wiring.webhook_sender.run(cell)
+
     @app.task(name="socialq.watch")
     def watch() -> None:
         wiring.watch.run()

@@ -157,3 +157,20 @@ def test_neither_a_stalled_redis_nor_a_stopped_process_is_taken_for_a_deaf_worke
             lambda queue=queue: fresh(wiring, queue, pids[f"{queue}-1"]), seconds=30, what="a canary again"
         )
     assert {name: pid_of(stack, name) for name in pids} == pids
+
+
+def test_a_worker_keeps_few_messages_in_hand_that_no_thread_has_begun(celery: Celery, stack: LocalStack):
+    """What it kept beside its busy threads would wait for them while another worker has nothing to do."""
+    stats: dict[str, Any] = {}
+
+    def told() -> bool:
+        stats.update(celery.control.inspect(timeout=2.0).stats() or {})
+        return any(name.startswith("publishing") for name in stats)
+
+    wait_until(told)
+    kept = {
+        name.split("@")[0].rstrip("-0123456789"): answer["prefetch_count"] for name, answer in stats.items()
+    }
+    # Four publishing threads: two at least, so that none starves.
+    assert kept["publishing"] == 2
+    assert kept["control"] == stack.settings.control_concurrency // 4
