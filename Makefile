@@ -46,8 +46,13 @@ format: $(STAMP) ## let ruff format and fix
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: $(STAMP) ## how late posts leave, beside bare Celery
-	@$(BIN)/python -m benchmarks.lateness $(ARGS)
+# One after another, since each wants the whole machine: half an hour in all. ARGS goes to each, so it can be
+# what all of them know; BENCHMARKS chooses: `make bench BENCHMARKS="lateness herd"`.
+BENCHMARKS ?= throughput tenants herd growth lateness publish_now memory adapters
+growth_OPTIONS ?= --rows 10000,300000
+
+bench: $(STAMP) ## all benchmarks, one after another, a JSON line each
+	@$(foreach name,$(BENCHMARKS),echo "$(name)" >&2; $(BIN)/python -m benchmarks.$(name) $($(name)_OPTIONS) --json $(ARGS) || exit 1;)
 
 lock: ## resolve requirements.lock anew (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/" >&2; exit 1; }

@@ -68,4 +68,6 @@ event_queue_prefix = "socialq-events"
 control_exchange = "socialq-control"
 
 beat_schedule = ticks.beat_schedule
+# Goes on ticking when the machine's clock is set.
+beat_scheduler = "socialq.worker.steady_beat:SteadyScheduler"
 beat_max_loop_interval = 5

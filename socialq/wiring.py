@@ -13,6 +13,7 @@ from functools import cached_property
 from os import getpid
 from typing import TYPE_CHECKING
 
+from socialq.domain.breaking import BreakerLimits
 from socialq.domain.clock import SystemClock
 from socialq.domain.retry import RetryPolicy
 from socialq.domain.settlement import Rules
@@ -22,6 +23,7 @@ from socialq.pipeline.backing_off import BackOff
 from socialq.pipeline.dispatch import Dispatcher
 from socialq.pipeline.linked_files import LinkedFiles
 from socialq.pipeline.look import Looker
+from socialq.pipeline.permalinks import Permalinks
 from socialq.pipeline.places import Places
 from socialq.pipeline.prepare import Preparer
 from socialq.pipeline.publish import Publisher, PublishLimits
@@ -37,6 +39,7 @@ from socialq.store.evidence_store import PostgresEvidence
 from socialq.store.index_store import DISPATCH_CHANNEL, PostgresIndex
 from socialq.store.machine_store import CentralIndex, DispatchBounds, MachineCell
 from socialq.store.media_files import MediaFiles
+from socialq.store.permalink_store import PostgresLinks
 from socialq.store.platforms_in_use import PlatformsInUse
 from socialq.store.prepare_store import PostgresPrepares
 from socialq.store.queue_lengths import QueueLengths
@@ -46,6 +49,9 @@ from socialq.store.takedown_store import PostgresTakedowns
 from socialq.store.target_store import PostgresTargets
 from socialq.store.window_door import AdvisoryDoor
 from socialq.upkeep.facts import Facts
+from socialq.upkeep.fanout.events import FanOut
+from socialq.upkeep.fanout.webhooks import WebhookSender
+from socialq.upkeep.permalinks import PermalinkUpkeep
 from socialq.upkeep.prune import Prune
 from socialq.upkeep.quarantine import Quarantine
 from socialq.upkeep.state_holds import StateHolds
@@ -183,6 +189,13 @@ class Wiring:
             ),
             look_delays_seconds=settings.look_delays_seconds,
             look_again_seconds=settings.look_again_seconds,
+            breaker=BreakerLimits(
+                troubles=settings.breaker_troubles,
+                window_seconds=settings.breaker_window_seconds,
+                hold_seconds=settings.breaker_hold_seconds,
+                accounts=settings.breaker_accounts,
+                platform_hold_seconds=settings.breaker_platform_hold_seconds,
+            ),
             random=random.SystemRandom().random,
         )
 
@@ -268,6 +281,22 @@ class Wiring:
                 suspension_grace_hours=settings.suspension_grace_hours,
             ),
             worker=self.worker,
+            permalinks=self.permalinks,
+        )
+
+    @cached_property
+    def permalinks(self) -> Permalinks:
+        return Permalinks(links=PostgresLinks(self.stores), http=self.quick_http, clock=self.clock)
+
+    @cached_property
+    def permalink_upkeep(self) -> PermalinkUpkeep:
+        return PermalinkUpkeep(
+            stores=self.stores,
+            targets=self.targets,
+            credentials=AccountCredentials(self.vault),
+            tokens=self.token_refresh,
+            permalinks=self.permalinks,
+            adapters={name: adapter_for(name) for name in ADAPTERS},
         )
 
     @cached_property
@@ -415,6 +444,16 @@ class Wiring:
     def facts(self) -> Facts:
         lengths = QueueLengths(self.settings.redis_url.get_secret_value(), queues=QUEUES)
         return Facts(self.stores, queue_lengths=lengths.read)
+
+    @cached_property
+    def fan_out(self) -> FanOut:
+        return FanOut(stores=self.stores)
+
+    @cached_property
+    def webhook_sender(self) -> WebhookSender:
+        return WebhookSender(
+            stores=self.stores, vault=self.vault, http=self.http, tries=self.settings.webhook_tries
+        )
 
     @cached_property
     def watch(self) -> Watch:

@@ -55,7 +55,7 @@ class Cast:
     accounts: dict[int, UUID] = field(default_factory=dict)
     targets: dict[tuple[int, int], UUID] = field(default_factory=dict)
     """By the post's number and the place of the account in it."""
-    begins_at: datetime = datetime.min.replace(tzinfo=UTC)
+    begins_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def set_up(self) -> None:
         """Make tenants and accounts; the faults come into force once all are connected."""
@@ -86,9 +86,7 @@ class Cast:
         now = datetime.now(UTC)
         app = None
         if planned.platform == "x":
-            app = AppCredentials(
-                client_id=told["client_id"], client_secret=told.get("client_secret") or ""
-            )
+            app = AppCredentials(client_id=told["client_id"], client_secret=told.get("client_secret") or "")
         renewable = planned.platform in {"x", "bluesky"}
         return connect.add_account(
             self.wiring.stores,

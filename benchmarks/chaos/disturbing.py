@@ -7,9 +7,7 @@ at the latest in `heal`.
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -20,7 +18,7 @@ import psycopg
 import redis
 
 from benchmarks.chaos.cast import ACTOR
-from benchmarks.chaos.skewed import VARIABLE
+from benchmarks.chaos.skewed import skewed_command
 from socialq.desk import tenants
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 _CUT: Final = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND datname = current_database()
-  AND hashint4(pid) % 100 < %(percent)s
+  AND hashint4(pid) %% 100 < %(percent)s
 """
 
 
@@ -152,7 +150,7 @@ class Disturbing:
             postgres.start()
 
     def _cut_connections(self, one: Disturbance) -> None:
-        with psycopg.connect(self._of_stack.postgres.admin_url, autocommit=True) as connection:
+        with self._servers, psycopg.connect(self._database_as_admin, autocommit=True) as connection:
             connection.execute(_CUT, {"percent": 100 if one.dice < 0.5 else 50})
 
     def _suspend(self, one: Disturbance) -> None:
@@ -160,9 +158,7 @@ class Disturbing:
         self._suspended.add(number)
         stores = self.cast.wiring.stores
         patiently(
-            lambda: tenants.suspend(
-                stores, tenant=self.cast.tenants[number], reason="chaos", actor=ACTOR
-            )
+            lambda: tenants.suspend(stores, tenant=self.cast.tenants[number], reason="chaos", actor=ACTOR)
         )
         time.sleep(one.lasts_seconds)
         self._resume(number)
@@ -173,16 +169,21 @@ class Disturbing:
         self._suspended.discard(number)
 
     def _revoke(self, one: Disturbance) -> None:
-        seeing = [account for account in self.cast.plan.accounts if not account.blind]
-        account = seeing[int(one.dice * len(seeing))]
+        chosen = [account for account in self.cast.plan.accounts if account.revoked]
+        account = chosen[int(one.dice * len(chosen))]
         body = {"platform": account.platform, "account": account.name}
         self.cast.world.ask("POST", "/_accounts/revoke", body)
         self.on_revoked(account, one.lasts_seconds)
 
     @property
     def _of_stack(self) -> LocalServers:
-        assert self.stack.servers is not None  # noqa: S101 - a chaos stack brings its servers
+        assert self.stack.servers is not None
         return self.stack.servers
+
+    @property
+    def _database_as_admin(self) -> str:
+        servers = self._of_stack
+        return servers.postgres.admin_url.rpartition("/")[0] + "/" + servers.database_url.rpartition("/")[2]
 
     @property
     def _redis_url(self) -> str:
@@ -210,9 +211,8 @@ def _passes(error: Exception) -> bool:
 
 
 def _skew(child: Child, seconds: float) -> None:
-    """Have the child's successor run with its clock off, for as long as it lives."""
-    arguments = child.service.command[child.service.command.index("-A") :]
-    code = f"import os; os.environ[{VARIABLE!r}] = '{seconds}'; from benchmarks.chaos.skewed import main; main()"
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    code = f"import sys; sys.path.insert(0, {root!r}); {code}"
-    child.service = replace(child.service, command=(sys.executable, "-c", code, *arguments))
+    """Have the child's successors run with their clock off."""
+    service = child.service
+    if "run_celery" in " ".join(service.command):
+        return
+    child.service = replace(service, command=skewed_command(service.command, seconds=seconds))

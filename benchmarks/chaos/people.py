@@ -74,10 +74,10 @@ class People:
             time.sleep(max(0.0, began + act.at_seconds - time.monotonic()))
             target = self.cast.targets.get((act.post, act.account))
             if target is not None:
-                self._try(act.kind, lambda act=act, target=target: self._act(act, target))  # type: ignore[misc]
+                self._try(act.kind, lambda act=act, target=target: self._act(act, target))
 
     def _try(self, name: str, act: object) -> None:
-        assert callable(act)  # noqa: S101
+        assert callable(act)
         try:
             patiently(act)
             self.done[name] += 1

@@ -34,6 +34,7 @@ DisturbanceKind = Literal[
 ]
 ActKind = Literal["cancel", "move", "retry"]
 
+_ACTS: Final[tuple[ActKind, ...]] = ("cancel", "move", "move", "retry")
 TARGETS_OF_A_POST: Final = 8
 THREAD_PARTS: Final = 3
 
@@ -47,6 +48,8 @@ class Wish:
     threads: bool = False
     prepares: bool = False
     """A text has steps of its own before it is published."""
+    limits_by_seconds: bool = True
+    """False: a rate limit of the platform lasts until the next minute or midnight, and is left out of the plan."""
     account: tuple[tuple[str, Any], ...] = ()
     """What the simulated account must be like."""
     settings: tuple[tuple[str, Any], ...] = ()
@@ -64,9 +67,12 @@ WISHES: Final[dict[str, Wish]] = {
     ),
     "bluesky": Wish(share=0.15, threads=True),
     "threads": Wish(share=0.1, prepares=True),
-    "facebook": Wish(share=0.1, settings=(("refuses_repeats", False),)),
+    "facebook": Wish(share=0.1, limits_by_seconds=False, settings=(("refuses_repeats", False),)),
     "linkedin": Wish(
-        share=0.05, account=(("kind", "organization"),), settings=(("duplicate_window_s", 0),)
+        share=0.05,
+        limits_by_seconds=False,
+        account=(("kind", "organization"),),
+        settings=(("duplicate_window_s", 0),),
     ),
 }
 """Platforms that post text. One that is not registered is left out."""
@@ -88,7 +94,8 @@ PASSING: Final = ("refuse_503", "slow", "rate_limit", "auth_revoked")
 LOOKING: Final = ("refuse_503", "reset_before", "slow", "rate_limit", "garbage_2xx")
 PREPARING: Final = ("refuse_503", "refuse_500", "reset_before", "slow")
 BLIND_SHARE: Final = 0.02
-"""Of all accounts: each loses an answer, and can't be looked through."""
+REVOKED_SHARE: Final = 0.1
+"""Of all accounts."""
 
 _DISTURBANCES: Final[tuple[tuple[DisturbanceKind, float], ...]] = (
     ("worker_killed", 6),
@@ -116,6 +123,9 @@ class PlannedAccount:
     platform: str
     tenant: int
     blind: bool
+    """It loses an answer and can't be looked through."""
+    revoked: bool
+    """Its tokens may end at any time; then it can't be looked through either, so no answer of its is lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +198,7 @@ def make_plan(
     wishes: dict[str, Wish] = WISHES,
 ) -> Plan:
     """Make the plan; `faults` is how many the run is to inject at least, `seconds` how long it disturbs."""
-    dice = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    dice = random.Random(seed)
     tenants = 4 if targets < 5000 else 20
     accounts = _accounts(dice, targets=targets, tenants=tenants, wishes=wishes)
     posts = _posts(dice, accounts, targets=targets, seconds=seconds, wishes=wishes)
@@ -211,15 +221,22 @@ def _accounts(
     """About ten targets to an account; every platform has an account with every tenant."""
     names, shares = list(wishes), [wish.share for wish in wishes.values()]
     wanted = max(targets // 10, tenants * len(names))
+    blind_count = max(1, round(wanted * BLIND_SHARE))
+    special = dice.sample(range(wanted // 2, wanted), blind_count + max(1, round(wanted * REVOKED_SHARE)))
+    blind, revoked = set(special[:blind_count]), set(special[blind_count:])
     made = []
     for number in range(wanted):
         tenant = number % tenants
         seat = number // tenants
         platform = names[seat] if seat < len(names) else dice.choices(names, shares)[0]
-        blind = dice.random() < BLIND_SHARE
         made.append(
             PlannedAccount(
-                number=number, name=f"chaos{number}", platform=platform, tenant=tenant, blind=blind
+                number=number,
+                name=f"chaos{number}",
+                platform=platform,
+                tenant=tenant,
+                blind=number in blind,
+                revoked=number in revoked,
             )
         )
     return tuple(made)
@@ -309,8 +326,8 @@ def _rules(
     """Rules for chosen requests of each account, each struck once; a third more than wanted, as some never are."""
     parts: dict[int, int] = defaultdict(int)
     for post in posts:
-        for account in post.accounts:
-            parts[account] += len(post.texts)
+        for number in post.accounts:
+            parts[number] += len(post.texts)
     places = [
         (account, place) for account in accounts for place in range(0, max(1, parts[account.number] - 1), 3)
     ]
@@ -322,8 +339,8 @@ def _rules(
     for account, place in places:
         if len(made) >= wanted * 4 // 3:
             break
-        if not account.blind:
-            made += _strike(dice, account, place, next(kinds), prepares=wishes[account.platform].prepares)
+        if not (account.blind or account.revoked):
+            made += _strike(dice, account, place, next(kinds), wish=wishes[account.platform])
     return tuple(made)
 
 
@@ -336,14 +353,15 @@ def _kinds(dice: random.Random) -> Iterator[str]:
 
 
 def _strike(
-    dice: random.Random, account: PlannedAccount, place: int, kind: str, *, prepares: bool
+    dice: random.Random, account: PlannedAccount, place: int, kind: str, *, wish: Wish
 ) -> Iterator[dict[str, Any]]:
     """Strike one publish request; after a lost answer sometimes a look, and where there is one a preparing step."""
-    yield _rule(account, "publish", kind, skip=place, delay_ms=1500 if kind == "slow" else None)
+    rules = [_rule(account, "publish", kind, skip=place)]
     if kind in LOSING and dice.random() < 0.3:
-        yield _rule(account, "look", dice.choice(LOOKING), skip=0)
-    if prepares and dice.random() < 0.5:
-        yield _rule(account, "prepare", dice.choice(PREPARING), skip=place)
+        rules.append(_rule(account, "look", dice.choice(LOOKING), skip=0))
+    if wish.prepares and dice.random() < 0.5:
+        rules.append(_rule(account, "prepare", dice.choice(PREPARING), skip=place))
+    return (rule for rule in rules if wish.limits_by_seconds or rule["kind"] != "rate_limit")
 
 
 def _blinding(account: PlannedAccount) -> Iterator[dict[str, Any]]:
@@ -352,13 +370,7 @@ def _blinding(account: PlannedAccount) -> Iterator[dict[str, Any]]:
 
 
 def _rule(
-    account: PlannedAccount,
-    step: str,
-    kind: str,
-    *,
-    skip: int,
-    times: int | None = 1,
-    delay_ms: int | None = None,
+    account: PlannedAccount, step: str, kind: str, *, skip: int, times: int | None = 1
 ) -> dict[str, Any]:
     rule: dict[str, Any] = {
         "platform": account.platform,
@@ -368,8 +380,8 @@ def _rule(
         "skip": skip,
         "times": times,
     }
-    if delay_ms is not None:
-        rule["delay_ms"] = delay_ms
+    if kind == "slow":
+        rule["delay_ms"] = 1500
     if kind == "rate_limit":
         rule["retry_after_s"] = 2
     return rule
@@ -382,7 +394,7 @@ def _acts(dice: random.Random, posts: tuple[PlannedPost, ...], *, seconds: float
         for place in range(len(post.accounts)):
             if dice.random() > 1 / 15:
                 continue
-            kind = dice.choice(("cancel", "move", "move", "retry"))
+            kind = dice.choice(_ACTS)
             moment = post.at_seconds + (dice.uniform(2, 15) if kind == "retry" else dice.uniform(-2, 1))
             made.append(
                 Act(

@@ -1,22 +1,43 @@
-"""A Celery whose clock is wrong: `python -m benchmarks.chaos.skewed worker …`, with CHAOS_CLOCK_SKEW_SECONDS set.
+"""A Celery whose clock is wrong, or is set while it runs.
 
-Arrives: Celery's command line without its first word. Leaves: that command, run in a process in which
-`time.time` and `datetime.now` are that many seconds off, from before anything of ours or Celery's is imported.
-The monotonic clock stays right, as it does where an administrator or a time server sets a machine's clock.
+Arrives: the command line of a Celery process. Leaves: one that runs the same with `time.time` and `datetime.now`
+so many seconds off, from before anything of ours or Celery's is imported. What must stay true: the monotonic
+clock stays right, as it does where an administrator or a time server sets a machine's clock.
 """
 
 from __future__ import annotations
 
-import datetime
-import os
+import copyreg
+import datetime as dt
 import sys
 import time
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-VARIABLE: Final = "CHAOS_CLOCK_SKEW_SECONDS"
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
-_true_datetime = datetime.datetime
+_true_datetime = dt.datetime
 _true_time = time.time
+
+
+def skewed_command(command: Sequence[str], *, seconds: float, after_seconds: float = 0.0) -> tuple[str, ...]:
+    """Return `python -m celery -A …` as a command whose clock is `seconds` off, `after_seconds` after its start."""
+    root = str(Path(__file__).resolve().parents[2])
+    code = (
+        f"import sys; sys.path.insert(0, {root!r}); from benchmarks.chaos.skewed import run_celery;"
+        f" run_celery({seconds}, {after_seconds})"
+    )
+    return (sys.executable, "-c", code, *command[command.index("celery") + 1 :])
+
+
+def run_celery(seconds: float, after_seconds: float) -> None:
+    """Run Celery, by this process's arguments, with the clock off."""
+    skew(seconds, after_seconds=after_seconds)
+    from celery.__main__ import main as celery
+
+    sys.argv[0] = "celery"
+    celery()
 
 
 class _SeesTrueOnes(type):
@@ -29,35 +50,40 @@ class _SeesTrueOnes(type):
         return issubclass(subclass, _true_datetime)
 
 
-def skew(seconds: float) -> None:
-    """Put this process's wall clock off by so many seconds."""
-    off = datetime.timedelta(seconds=seconds)
+def skew(seconds: float, *, after_seconds: float = 0.0) -> None:
+    """Put this process's wall clock off by so many seconds, at once or after a while."""
+    off_from = time.monotonic() + after_seconds
 
+    def off() -> float:
+        return seconds if time.monotonic() >= off_from else 0.0
+
+    _replace_clocks(off)
+
+
+def _from_text(text: str) -> dt.datetime:
+    return _true_datetime.fromisoformat(text)
+
+
+def _pickled(moment: Any) -> tuple[Any, tuple[str]]:
+    return _from_text, (moment.isoformat(),)
+
+
+def _replace_clocks(off: Callable[[], float]) -> None:
     class Skewed(_true_datetime, metaclass=_SeesTrueOnes):
         @classmethod
-        def now(cls, tz: datetime.tzinfo | None = None) -> Any:
-            return _true_datetime.now(tz) + off
+        def now(cls, tz: dt.tzinfo | None = None) -> Any:
+            return _true_datetime.now(tz) + dt.timedelta(seconds=off())
 
         @classmethod
         def utcnow(cls) -> Any:
-            return _true_datetime.now(datetime.UTC).replace(tzinfo=None) + off
+            return _true_datetime.now(dt.UTC).replace(tzinfo=None) + dt.timedelta(seconds=off())
 
         @classmethod
         def today(cls) -> Any:
-            return _true_datetime.today() + off
+            return _true_datetime.today() + dt.timedelta(seconds=off())
 
-    datetime.datetime = Skewed  # type: ignore[misc]
-    time.time = lambda: _true_time() + seconds
-
-
-def main() -> None:
-    """Run Celery with the clock off."""
-    skew(float(os.environ[VARIABLE]))
-    from celery.__main__ import main as celery
-
-    sys.argv[0] = "celery"
-    celery()
-
-
-if __name__ == "__main__":
-    main()
+    dt.datetime = Skewed  # type: ignore[misc]
+    # pickle looks a class up by its name, and beat pickles its times.
+    for kind in (_true_datetime, Skewed):
+        copyreg.pickle(kind, _pickled)
+    time.time = lambda: _true_time() + off()

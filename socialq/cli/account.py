@@ -115,17 +115,17 @@ def add(
         else:
             made = made_in_sandbox(wiring.settings.sandbox_url, platform=platform, name=sandbox)
             given = credentials_of(made)
-        private = _may_be_private(wiring, in_sandbox=sandbox is not None)
+        private = may_be_private(wiring, in_sandbox=sandbox is not None)
         if identifier is not None:
-            given = _signed_in(wiring, given, platform=platform, identifier=identifier, private=private)
-        account = _connect(wiring, brand, given, platform=platform, private=private)
+            given = signed_in(wiring, given, platform=platform, identifier=identifier, private=private)
+        account = connected(wiring, brand, given, platform=platform, private=private)
     if as_json:
         print_json(account)
     else:
         click.echo(f"Connected {account.name} for {brand.name} ({account.id}).")
 
 
-def _signed_in(
+def signed_in(
     wiring: Wiring, given: Credentials, *, platform: str, identifier: str, private: bool
 ) -> Credentials:
     """Trade the app password for tokens; it is not kept."""
@@ -150,7 +150,7 @@ def _signed_in(
     )
 
 
-def _connect(wiring: Wiring, brand: Client, given: Credentials, *, platform: str, private: bool) -> Account:
+def connected(wiring: Wiring, brand: Client, given: Credentials, *, platform: str, private: bool) -> Account:
     from socialq.desk import connect
 
     return connect.add_account(
@@ -241,7 +241,7 @@ def _read(file: IO[str] | None) -> str | None:
     return None if file is None else file.read()
 
 
-def _may_be_private(wiring: Wiring, *, in_sandbox: bool) -> bool:
+def may_be_private(wiring: Wiring, *, in_sandbox: bool) -> bool:
     """Say whether this account's address may be on a private network."""
     allowed = wiring.settings.allow_private_addresses
     if in_sandbox and not allowed:

@@ -54,6 +54,12 @@ _ALL: Final = "all"
     "--redirected-to", metavar="ADDRESS", help="Where the browser was sent; - to read it from standard input."
 )
 @click.option("--pick", multiple=True, help="A channel's name or id, or all; without it you are asked.")
+@click.option("--identifier", help="Who signs in, where that takes an app password: the handle.")
+@click.option(
+    "--token-file",
+    type=click.File(encoding="utf-8"),
+    help="A file with the app password; - for standard input. Without it you are asked.",
+)
 @json_option
 def connect(
     *,
@@ -70,14 +76,37 @@ def connect(
     browser: bool | None,
     redirected_to: str | None,
     pick: tuple[str, ...],
+    identifier: str | None,
+    token_file: IO[str] | None,
     as_json: bool,
 ) -> None:
-    """Connect an account by its owner's consent on the platform's own page.
+    """Connect an account by its owner's consent on the platform's own page, or by an app password.
 
     Where the browser runs on another machine, copy the address that it was sent back to, and call this again
     with --redirected-to. An account that is known already gets the new tokens and keeps its posts.
     """
+    from socialq.cli.signing_in import connect_by_password
+    from socialq.desk.connect import known_adapter
+    from socialq.providers.registry import adapter_for
+
     with opened(require=("database", "encryption_key")) as wiring:
+        adapter = known_adapter(platform, adapter_for)
+        if adapter.consent is None and adapter.signs_in_with is not None:
+            made = connect_by_password(
+                wiring,
+                adapter,
+                tenant=tenant,
+                client=client,
+                account=account,
+                base_url=base_url,
+                sandbox=sandbox,
+                identifier=identifier,
+                password_file=token_file,
+            )
+            _say([made], as_json=as_json)
+            return
+        if identifier is not None or token_file is not None:
+            raise click.UsageError(f"--identifier, --token-file: {platform} asks for consent on its own page")
         brought = None if redirected_to is None else _read_address(redirected_to)
         if brought is None:
             brought = _sent_out(
@@ -105,8 +134,8 @@ def connect(
             now=datetime.now(UTC),
         )
         chosen = _chosen(offer, pick)
-        made = wiring.consent_desk.pick(pick=offer.pick, remote_user_ids=chosen, actor=actor())
-    _say(made, as_json=as_json)
+        picked = wiring.consent_desk.pick(pick=offer.pick, remote_user_ids=chosen, actor=actor())
+    _say(picked, as_json=as_json)
 
 
 def _sent_out(

@@ -26,6 +26,8 @@ from socialq.domain.errors import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from socialq.store.view_rows import InstantsView
+
 json_option: Final[Callable[[Any], Any]] = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on standard output."
 )
@@ -101,6 +103,17 @@ def iso(instant: datetime) -> str:
 def minute(instant: datetime | None) -> str:
     """Write an instant for people, in UTC, to the second."""
     return "" if instant is None else f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def lateness_of(instants: InstantsView) -> str | None:
+    """Say how late a target was, gap by gap; None: nobody has claimed it yet."""
+    gaps = (
+        ("claimed", instants.slot_to_claim_seconds, "after its slot"),
+        ("accepted", instants.claim_to_acceptance_seconds, "later"),
+        ("first seen live", instants.acceptance_to_seen_seconds, "after that"),
+    )
+    said = [f"{what} {seconds:.2f} s {when}" for what, seconds, when in gaps if seconds is not None]
+    return ", ".join(said) or None
 
 
 def status(name: str) -> Text:

@@ -12,7 +12,18 @@ from socialq.cli import post_changes
 from socialq.cli.client import tenant_option
 from socialq.cli.naming import chosen_accounts, owner_of
 from socialq.cli.opening import actor, opened
-from socialq.cli.output import cell, console, iso, json_option, minute, print_json, status, table
+from socialq.cli.output import (
+    cell,
+    console,
+    iso,
+    json_option,
+    lateness_of,
+    minute,
+    print_json,
+    show,
+    status,
+    table,
+)
 from socialq.cli.writing import own_texts, refuse_content, stored, written_text
 from socialq.domain.contents import COMMENT, parts_of, role_of
 from socialq.domain.errors import InputProblem, InputRefused
@@ -62,6 +73,13 @@ command.add_command(post_changes.edit)
     metavar="ACCOUNT=TEXT",
     help="Another text on one account, such as x:mill=Hello; may be repeated.",
 )
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A choice such as visibility=unlisted, see `post options`; may be repeated.",
+)
 @click.option("--label", "labels", multiple=True, help="A label; may be repeated.")
 @json_option
 def create(
@@ -77,15 +95,18 @@ def create(
     alt: tuple[str, ...],
     first_comment: str | None,
     text_for: tuple[str, ...],
+    options: tuple[str, ...],
     labels: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Write a post, approve it and give it its time."""
     from socialq.desk import clients, connect, holds, plan, tenants
     from socialq.desk.content import parts_of_text
+    from socialq.desk.options import read_options
     from socialq.desk.schedule import slot_of
     from socialq.desk.variations import own_text
     from socialq.domain.local_time import resolve
+    from socialq.providers.registry import adapter_for
 
     if text is not None and text_file is not None:
         raise click.UsageError("give --text or --file, not both")
@@ -106,12 +127,14 @@ def create(
         # Whatever can be refused is refused before a file is stored: nothing stays behind half-written.
         slot_of(resolved, now=now, grace_minutes=grace)
         own = own_texts(text_for, accounts=chosen)
+        choices = read_options(options, adapters=[adapter_for(account.platform) for account in chosen])
         refuse_content(
             written,
             media=media,
             accounts=chosen,
             first_comment=first_comment,
             own=own,
+            options=choices,
             links=wiring.link_signer is not None,
         )
         files = stored(wiring, tenant=agency.id, client=brand.id, media=media, alt=alt)
@@ -125,6 +148,7 @@ def create(
             parts=parts,
             first_comment=first_comment,
             own=own_parts,
+            options=choices,
             labels=labels,
             resolved=resolved,
             now=now,
@@ -140,6 +164,7 @@ def create(
             parts=parts,
             first_comment=first_comment,
             own=own_parts,
+            options=choices,
         )
         due = made.targets[0].publish_at or now
         held = holds.keeps_back(wiring.stores, tenant=agency, accounts=chosen, due=due)
@@ -192,6 +217,30 @@ def show_one(*, post_id: UUID, tenant: str | None, as_json: bool) -> None:
         _print(post)
 
 
+@command.command("options")
+@click.argument("platform", required=False)
+@json_option
+def list_options(*, platform: str | None, as_json: bool) -> None:
+    """List what may be chosen for a post on PLATFORM, or on each."""
+    from socialq.desk.connect import known_adapter
+    from socialq.providers.registry import ADAPTERS, adapter_for
+
+    names = sorted(ADAPTERS) if platform is None else [known_adapter(platform, adapter_for).platform]
+    rows = [(name, option) for name in names for option in adapter_for(name).options]
+    if as_json:
+        print_json(
+            [
+                {"platform": name, "name": o.name, "kind": o.kind, "allowed": list(o.allowed), "says": o.says}
+                for name, o in rows
+            ]
+        )
+        return
+    built = table("platform", "option", "values", "what it does")
+    for name, option in rows:
+        built.add_row(name, option.name, cell(", ".join(option.allowed) or option.kind), option.says)
+    show(built, empty="Nothing may be chosen there.")
+
+
 def _warnings(wiring: Wiring, **post: Any) -> list[InputProblem]:
     """Ask the platforms for advice; without the key that opens accounts' tokens nobody can."""
     from socialq.desk.advice import advise
@@ -225,7 +274,8 @@ def _print(post: PostView) -> None:
         )
     out.print(built)
     for target in post.targets:
-        click.echo(f"target {target.line.id}  {target.line.account}")
+        lateness = lateness_of(target.instants)
+        click.echo(f"target {target.line.id}  {target.line.account}" + (f": {lateness}" if lateness else ""))
 
 
 def _print_parts(parts: Sequence[Mapping[str, Any]]) -> None:

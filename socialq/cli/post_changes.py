@@ -61,6 +61,13 @@ def reschedule(*, post_id: UUID, at: str, zone: str | None, tenant: str | None, 
     type=click.File(encoding="utf-8"),
     help="Read it from a file; - for standard input.",
 )
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another choice, see `post options`; NAME= takes one back. The others stay.",
+)
 @click.option("--at", metavar="TIME", help="Another time, too; without it the one it had.")
 @_zone
 @_tenant
@@ -70,17 +77,19 @@ def edit(
     post_id: UUID,
     text: str | None,
     text_file: Any,
+    options: tuple[str, ...],
     at: str | None,
     zone: str | None,
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    """Give a post another text, approve that, and plan it again. Files, comment and own texts stay."""
+    """Give a post another text or choice, approve that, and plan it again. Files, comment and own texts stay."""
     from socialq.desk import approve
     from socialq.desk import edit as editing
 
-    if (text is None) == (text_file is None):
-        raise click.UsageError("give --text or --file")
+    rewritten = text is not None or text_file is not None
+    if (text is not None and text_file is not None) or not (rewritten or options):
+        raise click.UsageError("give --text or --file, or an --option")
     with opened() as wiring:
         owner = owner_of(wiring.stores, tenant=tenant, given_id=post_id, what="post")
         post, now = _shown(wiring, owner, post_id), datetime.now(UTC)
@@ -93,10 +102,12 @@ def edit(
             wiring.stores,
             tenant=owner,
             post_id=post_id,
-            parts=_rewritten(content, written_text(text, text_file)),
+            parts=_rewritten(content, written_text(text, text_file))
+            if rewritten
+            else _given(content["parts"]),
             first_comment=_comment(content["parts"]),
             own={UUID(key): _given(value["parts"]) for key, value in content.get("accounts", {}).items()},
-            options=content.get("options", {}),
+            options=_chosen(wiring, owner, post, options),
             actor=actor(),
         )
         moved: list[Target] = []
@@ -182,6 +193,18 @@ def _given(stored: Sequence[Mapping[str, Any]]) -> list[PartInput]:
         for part in stored
         if role_of(part) != COMMENT
     ]
+
+
+def _chosen(wiring: Wiring, owner: UUID, post: PostView, given: Sequence[str]) -> dict[str, Any]:
+    """Read the changed choices on top of those that the post has."""
+    from socialq.desk import connect
+    from socialq.desk.options import read_options
+    from socialq.providers.registry import adapter_for
+
+    ids = {target.account_id for target in post.targets}
+    accounts = connect.list_accounts(wiring.stores, tenant=owner)
+    adapters = [adapter_for(account.platform) for account in accounts if account.id in ids]
+    return read_options(given, adapters=adapters, before=post.versions[-1].content.get("options", {}))
 
 
 def _comment(stored: Sequence[Mapping[str, Any]]) -> str | None:

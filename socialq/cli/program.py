@@ -20,6 +20,8 @@ COMMANDS: Final = {
     "targets": ("socialq.cli.targets", "List targets: one post on one account each."),
     "target": ("socialq.cli.target", "One target: show, retry, cancel, mark-published, take-down."),
     "why": ("socialq.cli.why", "Say where a target is stopped, since when, and who acts next."),
+    "webhook": ("socialq.cli.webhook", "Webhooks of an agency: add, list, disable."),
+    "report": ("socialq.cli.report", "Reports: lateness."),
     "import": ("socialq.cli.importing", "Import a calendar file (CSV)."),
     "hold": ("socialq.cli.hold", "Times before which nothing is sent: set, list, lift."),
     "cell": ("socialq.cli.cell", "Databases for tenants: add, list, move-tenant, quarantine, release."),

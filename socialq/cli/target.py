@@ -9,7 +9,7 @@ import click
 
 from socialq.cli.naming import owner_of
 from socialq.cli.opening import actor, opened
-from socialq.cli.output import cell, console, json_option, minute, print_json, status, table
+from socialq.cli.output import cell, console, json_option, lateness_of, minute, print_json, status, table
 from socialq.domain.contents import COMMENT
 from socialq.domain.errors import InputProblem, InputRefused, shown
 
@@ -184,6 +184,7 @@ def _print(target: TargetView) -> None:
         click.echo(f"publishing since {minute(since)} UTC")
     elif line.next_at is not None:
         click.echo(f"next: {line.next_kind} at {minute(line.next_at)} UTC")
+    click.echo(lateness_of(target.instants) or "no worker has claimed it yet")
     parts = table("part", "live since (UTC)!", "unknown", "link or id")
     for part in target.parts:
         where = part.permalink or part.remote_id

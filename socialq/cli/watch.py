@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from socialq.upkeep.watching.watch import Watch
 
 
 @click.command(name="watch")
@@ -24,23 +28,30 @@ def command(*, once: bool) -> int:
     settings = settings_of(os.environ, require=("database", "redis", "encryption_key"))
     for secret in settings.secret_values():
         register_secret(secret)
-    configure_logging(settings.log_level, settings.log_format)
+    configure_logging("error" if once else settings.log_level, settings.log_format)
     wiring = Wiring(settings)
     for problem in wiring.watch.sender.problems:
         click.echo(f"Warning: {problem}", err=True)
-    if once:
-        check(settings)
-        seen = wiring.watch.run()
-        for finding in seen.findings:
-            click.echo(f"{'red ' if finding.red else ''}{finding.key}: {finding.message}")
-        click.echo(
-            "All is well." if not (seen.findings or seen.unread) else f"Unread: {sorted(seen.unread)}",
-            err=True,
-        )
-        return 1 if seen.red else 0
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
-    wiring.watch_process.run(stopping)
-    wiring.stores.dispose()
+    try:
+        if once:
+            check(settings)
+            return _look(wiring.watch)
+        stopping = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stopping.set())
+        wiring.watch_process.run(stopping)
+    finally:
+        wiring.stores.dispose()
     return 0
+
+
+def _look(watch: Watch) -> int:
+    """Make one pass and print what it saw."""
+    seen = watch.run()
+    for finding in seen.findings:
+        click.echo(f"{'red ' if finding.red else ''}{finding.key}: {finding.message}")
+    for kind in sorted(seen.unread):
+        click.echo(f"red {kind}: could not be read")
+    if not (seen.findings or seen.unread):
+        click.echo("All is well.", err=True)
+    return 1 if seen.red else 0

@@ -65,6 +65,7 @@ def refuse_content(
     accounts: Sequence[Account],
     first_comment: str | None = None,
     own: Mapping[UUID, str] = MappingProxyType({}),
+    options: Mapping[str, Any] = MappingProxyType({}),
     links: bool = True,
 ) -> None:
     """Raise `InputRefused` for what the accounts' platforms would not take. Stores nothing.
@@ -91,7 +92,7 @@ def refuse_content(
         rule_problems(
             _pieces(text, files, first_comment),
             own={of: _pieces(each, files, first_comment) for of, each in own.items()},
-            options={},
+            options=options,
             accounts=facts,
             adapter_of=adapter_for,
             links=links,

@@ -254,7 +254,7 @@ def _ask(
     answer = _storable(answer, base_url=base_url)
     if scopes is not None:
         answer = replace(answer, scopes=scopes)
-    if missing := adapter.required_scopes - answer.scopes:
+    if missing := adapter.required_scopes_of(answer.remote_user_id) - answer.scopes:
         problem = f"may not do what publishing needs: {', '.join(sorted(missing))} is missing"
         raise refusal("token", "", problem, "make a token with these permissions")
     return answer

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypedDict
 
+from socialq.desk.options import unknown_options
 from socialq.desk.outgoing import as_sent
 from socialq.desk.refusals import of_platform, of_text, unknown_problem
 from socialq.domain.contents import COMMENT, parts_of
@@ -232,7 +233,7 @@ def rule_problems(
     `own`: the pieces of accounts that don't take everybody's, by account id. `links`: whether platforms that
     pull files by address can be given one.
     """
-    if problems := _option_problems(options):
+    if problems := _option_problems(options) or _unknown_options(options, accounts, adapter_of):
         return problems
     if any(
         not shows_something(piece.text) and not piece.media
@@ -261,6 +262,17 @@ def rule_problems(
             of_platform(found, account=account.name) for found in adapter.check(parts, account.limits)
         ]
     return problems
+
+
+def _unknown_options(
+    options: Mapping[str, Any], accounts: Sequence[AccountFacts], adapter_of: Callable[[str], Adapter]
+) -> list[InputProblem]:
+    """Refuse options of no platform; where a platform is unknown, that is said instead."""
+    try:
+        adapters = [adapter_of(account.platform) for account in accounts]
+    except UnknownPlatform:
+        return []
+    return unknown_options(options, adapters) if options and adapters else []
 
 
 def adapter_parts(pieces: Sequence[Piece], *, options: Mapping[str, Any]) -> list[Part]:

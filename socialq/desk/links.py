@@ -7,10 +7,16 @@ another account's post is refused, since believing it would hide that a post is 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from socialq.desk.refusals import refusal
+from socialq.providers.post_forms import read_form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from socialq.providers.post_forms import PostForm
 
 FIELD: Final = "link"
 
@@ -27,9 +33,16 @@ class RemotePost(NamedTuple):
     permalink: str | None
 
 
-def remote_post(link_or_id: str, *, base_url: str, handle: str) -> RemotePost:
-    """Read a link to a post, or its id, on the account `handle` at `base_url`. Raises `InputRefused`."""
+def remote_post(
+    link_or_id: str, *, base_url: str, handle: str, remote_user_id: str = "", forms: Iterable[PostForm] = ()
+) -> RemotePost:
+    """Read a link to a post, or its id, on the account `handle` at `base_url`. Raises `InputRefused`.
+
+    `forms` are those of the account's platform; what fits none is read as a link to the account's own server.
+    """
     text = link_or_id.strip()
+    if (named := read_form(forms, text, handle=handle, remote_user_id=remote_user_id)) is not None:
+        return RemotePost(named, text if text.startswith("https://") else None)
     if "/" not in text:
         if not _ID.fullmatch(text):
             raise refusal(FIELD, text, "is neither a link nor an id", _WAY_OUT)

@@ -19,6 +19,7 @@ from socialq.desk.wake import wake_relay
 from socialq.domain.keys import publication_key
 from socialq.domain.states import CANCELLABLE, RETRYABLE, NextKind, TargetStatus
 from socialq.domain.targets import Move
+from socialq.providers.registry import UnknownPlatform, adapter_for
 from socialq.store.cell import accounts, post_targets, posts, settlements, target_parts
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def mark_published(
             problem = "was never sent, so it can't be live by us"
             raise refusal("target", target_id, problem, "cancel it if its post is live by another way")
         account = _account_of(session, target)
-        post = remote_post(link_or_id, base_url=account["base_url"], handle=account["handle"])
+        post = _named_post(link_or_id, account)
         parts = target_parts.full_parts(session, target_id)
         first = _record_first_part(session, target, parts[0], post, now=now)
         moved = _applied(
@@ -272,6 +273,20 @@ def _published_move(target: Target, parts: Sequence[PartState], *, now: datetime
 def _account_of(session: Session, target: Target) -> Row:
     (account,) = accounts.by_ids(session, [target.account_id])
     return account
+
+
+def _named_post(link_or_id: str, account: Row) -> RemotePost:
+    try:
+        forms = adapter_for(account["platform"]).post_forms
+    except UnknownPlatform:
+        forms = ()
+    return remote_post(
+        link_or_id,
+        base_url=account["base_url"],
+        handle=account["handle"],
+        remote_user_id=account["remote_user_id"],
+        forms=forms,
+    )
 
 
 def _applied(moved: Target | None) -> Target:

@@ -247,7 +247,8 @@ def _state(target: Row) -> Stop | None:
 
 def _queue(known: _Known) -> Stop | str:
     target, row = known.target, known.central.index
-    if row is None or row["status"] != "pending" or known.waits_for_its_time or target["next_kind"] is None:
+    out = target["status"] == "publishing" or known.waits_for_its_time or target["next_kind"] is None
+    if out or row is None or row["status"] != "pending":
         return "its message was sent to the workers"
     holder = None if known.cell is None else known.cell.holder
     if holder is not None:
@@ -258,9 +259,9 @@ def _queue(known: _Known) -> Stop | str:
         )
     if row["ready_at"] > known.now:
         return Stop(because=f"it is asked again at {_at(row['ready_at'])}", who="the dispatcher, then")
-    out = f"; {known.central.out} messages are out" if known.central.out else ""
+    others = f"; {known.central.out} messages are out" if known.central.out else ""
     return Stop(
-        because=f"it is due, and its message is not sent yet{out}{_silence(known, 'dispatch')}",
+        because=f"it is due, and its message is not sent yet{others}{_silence(known, 'dispatch')}",
         who="the dispatcher, within seconds (a beat, a control worker, Redis; and workers, if the queue is full)",
         since=row["ready_at"],
     )

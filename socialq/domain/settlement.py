@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, assert_never
 
+from socialq.domain.breaking import BreakerLimits
 from socialq.domain.outcomes import (
     AuthLost,
     Duplicate,
@@ -48,6 +49,7 @@ class Rules:
     """When to look once more after a retry that followed an unknown outcome."""
     failed_looks_allowed: int = 8
     """After this many looks in a row that could not be finished, a person decides."""
+    breaker: BreakerLimits = field(default_factory=BreakerLimits)
     random: Callable[[], float] = field(repr=False, default=lambda: 1.0)
 
 

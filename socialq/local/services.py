@@ -27,7 +27,8 @@ platforms still answer them."""
 WORKERS: Final[frozenset[Role]] = frozenset({"control", "publishing", "preparing"})
 """The roles that Celery answers a ping for."""
 
-_APP: Final = ("-m", "celery", "-A", "socialq.worker")
+# Quiet: Celery prints a banner, and ends when the disk of its log is full.
+_APP: Final = ("-m", "celery", "-q", "-A", "socialq.worker")
 # No mingle and no gossip: workers need nothing of each other, and start a second sooner without.
 _QUIET: Final = ("--without-mingle", "--without-gossip")
 _SHORT_GRACE_SECONDS: Final = 10.0

@@ -17,6 +17,7 @@ from socialq.domain.targets import Move, PartState, Target
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from socialq.domain.breaking import BreakerLimits, TroubleKind, Troubles
     from socialq.domain.hops import Event, IndexRow, LateEvidence, Message, Mirrored, Picked
     from socialq.domain.outcomes import Accepted, Evidence, Found, Ours, PrepareFailure, RateLimited
     from socialq.domain.work import (
@@ -157,6 +158,11 @@ class Index(Protocol):
 
     def alarm(self, *, key: str, message: str, tenant_id: UUID | None) -> None:
         """Raise an alarm."""
+
+    def trouble(
+        self, *, account_id: UUID, platform: str, kind: TroubleKind, limits: BreakerLimits
+    ) -> Troubles:
+        """Count a failure that gets accounts banned if it goes on; returns how many there are by now."""
 
 
 class EvidenceStore(Protocol):

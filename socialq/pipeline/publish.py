@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from socialq.domain.hops import Message
     from socialq.domain.settlement import Rules
     from socialq.domain.work import Work
+    from socialq.pipeline.permalinks import Permalinks
     from socialq.pipeline.places import Places
     from socialq.pipeline.ports import Buckets, Credentials, EvidenceStore, Files, FreshTokens, Index, Targets
     from socialq.providers.base import Adapter
@@ -69,6 +70,8 @@ class Publisher:
     rules: Rules
     limits: PublishLimits
     worker: str
+    permalinks: Permalinks | None = None
+    """Asks for addresses that no answer tells; None: nobody does."""
 
     def publish(self, message: Message) -> str:
         """Work off one message; returns a word for the log, such as `published` or `account_busy`."""
@@ -97,14 +100,18 @@ class Publisher:
             account = account_access(work, self.credentials)
         except (VaultError, LookupError) as error:
             return self._credentials_unreadable(work, str(error), seq)
-        return Run(publisher=self, work=work, adapter=adapter, account=account).run()
+        said = Run(publisher=self, work=work, adapter=adapter, account=account).run()
+        if said == "published" and self.permalinks is not None:
+            # All is settled, and the account is free for the next: this is for whoever reads of it.
+            self.permalinks.ask(work.target, adapter, account)
+        return said
 
     def _guarded(self, work: Work, adapter: Adapter, seq: int) -> str | None:
         """Let the guards speak; None: go ahead."""
         policy = GuardPolicy(
             wait_seconds=self.limits.guard_wait_seconds,
             suspension_grace_hours=self.limits.suspension_grace_hours,
-            required_scopes=adapter.required_scopes,
+            required_scopes=adapter.required_scopes_of(work.account.remote_user_id),
         )
         refusal = refusal_of(work, policy, message_seq=seq)
         if refusal is None:

@@ -132,7 +132,7 @@ class Run:
                 worker=publisher.worker,
                 part_no=part_no,
                 mark=mark,
-                required_scopes=sorted(self.adapter.required_scopes),
+                required_scopes=sorted(self.adapter.required_scopes_of(work.account.remote_user_id)),
                 media_ids=work.media_ids,
                 limited=work.tenant.monthly_limit is not None,
             )

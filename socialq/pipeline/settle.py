@@ -26,6 +26,7 @@ from socialq.domain.outcomes import (
     Unknown,
 )
 from socialq.domain.settlement import Situation
+from socialq.pipeline.breaking import note_trouble
 from socialq.pipeline.pausing import hold_what_it_says
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ class Settler:
         )
         hold_what_it_says(self.index, self.work, made[0].account)
         self._follow(settled)
+        note_trouble(self.index, outcome, account=self.work.account, target=target, limits=self.rules.breaker)
         return settled.status
 
     def _late(self, part: Part, answer: Accepted) -> str:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from socialq.domain.rates import RateLimit
     from socialq.providers.consent import Consent, Granted
     from socialq.providers.http import Answer, Call, Http
+    from socialq.providers.options import Option
+    from socialq.providers.post_forms import PostForm
 
 __all__ = [
     "AccountAccess",
@@ -186,7 +188,7 @@ class Adapter(ABC):
     api_root: ClassVar[str] = ""
     """The `base_url` of the platform itself; empty where every server is its own."""
     required_scopes: ClassVar[frozenset[str]]
-    """Without these the account can't publish (guard 6)."""
+    """Without these no account can publish (guard 6); `required_scopes_of` says it of one account."""
     finder: ClassVar[Finder | None]
     """How the platform's accounts can be looked through at best; `finder_of` says it of one account."""
     renews_itself: ClassVar[bool] = False
@@ -204,6 +206,10 @@ class Adapter(ABC):
     deduplicates: ClassVar[KeyDeduplication | None]
     """The platform's promise at best; `promises_deduplication` says whether this account's server keeps it."""
 
+    post_forms: ClassVar[tuple[PostForm, ...]] = ()
+    """How people name a post, where its id stands in no plain `…/123` of the account's own server."""
+    options: ClassVar[tuple[Option, ...]] = ()
+    """What a person may choose for a post here; `check` judges the values."""
     media_rules: ClassVar[MediaRules | None] = None
     """What files it takes; a picture that breaks a rule is made to fit when the post is written. None: any."""
     consent: ClassVar[Consent | None] = None
@@ -266,6 +272,11 @@ class Adapter(ABC):
         """Trade a name and a password for tokens, once; only where `signs_in_with` says what password."""
         del http, base_url, identifier, password, now
         raise LookupError(f"nobody signs in to {self.platform} with a password")
+
+    def required_scopes_of(self, remote_user_id: str) -> frozenset[str]:
+        """Without which scopes this account can't publish, where that depends on whose it is."""
+        del remote_user_id
+        return self.required_scopes
 
     def finder_of(self, *, remote_user_id: str, scopes: frozenset[str]) -> Finder | None:
         """How this account can be looked through; None: nothing can be found there, and a person must look."""

@@ -34,11 +34,13 @@ _NO: Final = "no"
 
 def page() -> str:
     """Return the whole page."""
-    tables = (
+    options = [row for name in sorted(ADAPTERS) for row in _options(name)]
+    tables: list[tuple[str, Sequence[str], list[tuple[str, ...]]]] = [
         ("How sure it can be", _SURE_HEAD, [_sure(name) for name in sorted(ADAPTERS)]),
         ("What may be posted", _CONTENT_HEAD, [_content(name) for name in sorted(ADAPTERS)]),
         ("Access and limits", _ACCESS_HEAD, [_access(name) for name in sorted(ADAPTERS)]),
-    )
+        ("What may be chosen for a post", _OPTIONS_HEAD, options),
+    ]
     return _INTRODUCTION + "".join(_section(title, head, rows) for title, head, rows in tables) + _NOTES
 
 
@@ -118,6 +120,21 @@ def _access(name: str) -> tuple[str, ...]:
         _renewal(adapter),
         ", ".join(limits) or "learned from its answers",
     )
+
+
+_OPTIONS_HEAD: Final = ("platform", "option", "values", "what it does")
+
+
+def _options(name: str) -> list[tuple[str, ...]]:
+    return [
+        (
+            name,
+            f"`{option.name}`",
+            ", ".join(f"`{value}`" for value in option.allowed) or option.kind,
+            option.says,
+        )
+        for option in adapter_for(name).options
+    ]
 
 
 _NOTES: Final = """

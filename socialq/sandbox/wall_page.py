@@ -100,7 +100,9 @@ def _choice(sight: Sight, name: str, platform: str | None, account: str | None, 
     current = ' aria-current="true"' if is_current else ""
     address = escape(f"/?{query}" if query else "/")
     shown = f'<bdi>{escape(name)}</bdi><span class="n">{number:,}</span>'
-    return f'<li><a href="{address}"{current}>{shown}</a></li>'
+    # Where there is little room, the accounts of one platform at a time are enough.
+    aside = ' class="aside"' if account and sight.filters.platform != platform else ""
+    return f'<li{aside}><a href="{address}"{current}>{shown}</a></li>'
 
 
 def _threads(sight: Sight) -> str:

@@ -71,6 +71,8 @@ nav.filters .n { color: var(--soft); font-variant-numeric: tabular-nums; font-we
 .who { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 8px; }
 .who .name { font-weight: 650; overflow-wrap: anywhere; }
 .who .handle, .who .where, .who time { color: var(--soft); font-size: .875rem; }
+.who .where { white-space: nowrap; }
+.who .where::before { content: "· "; }
 .who a.when { margin-inline-start: auto; color: var(--soft); white-space: nowrap; }
 .text { margin: 2px 0 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 .note { color: var(--soft); font-size: .85rem; margin: 0 0 2px; }
@@ -119,7 +121,7 @@ footer a { margin-inline-end: 12px; }
   .post { padding-left: calc(12px + var(--depth, 0) * 14px); }
   .face { width: 38px; height: 38px; font-size: 1rem; }
   .post.joined::before { left: calc(30px + var(--depth, 0) * 14px); top: 52px; }
-  .who .where { display: none; }
+  nav.filters li.aside { display: none; }
   .who a.when { margin-inline-start: 0; flex-basis: 100%; }
 }
 """

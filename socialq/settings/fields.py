@@ -193,14 +193,16 @@ class Settings(BaseSettings):
     """A slot that passed longer ago than this, without publication or a reason, alarms."""
     silent_seconds: Seconds = 30.0
     """A window, or beat, that was not seen for so long alarms."""
-    breaker_troubles: Count = 3
+    breaker_troubles: Count = 5
     """So many unknown outcomes and policy refusals of one account within the window hold it."""
-    breaker_accounts: Count = 10
-    """So many accounts of one platform with unknown outcomes or policy refusals within the window hold the platform."""
     breaker_window_seconds: Seconds = 1800.0
-    """How long a circuit breaker remembers."""
+    """How long those of an account are remembered."""
     breaker_hold_seconds: Seconds = 3600.0
-    """How long a circuit breaker holds; a person may lift it before."""
+    """How long such an account is held; a person may lift it before."""
+    breaker_accounts: Count = 20
+    """So many accounts of one platform with an unknown outcome or a policy refusal within a minute hold it."""
+    breaker_platform_hold_seconds: Seconds = 120.0
+    """How long such a platform is held."""
     webhook_tries: Count = 12
     """How often an event is sent to a webhook before it is given up; the waits double, from 10 s to 2 hours."""
     prune_done_days: Seconds = 7.0

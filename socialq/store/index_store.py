@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Final, cast
 
 import structlog
 
+from socialq.domain.breaking import Troubles
 from socialq.store.batches import Batches
-from socialq.store.central import alarms, dispatch_index, holds
+from socialq.store.central import alarms, dispatch_index, holds, troubles
 from socialq.store.patience import PASSING, with_patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from uuid import UUID
 
+    from socialq.domain.breaking import BreakerLimits, TroubleKind
     from socialq.domain.targets import Target
     from socialq.domain.work import Settled
     from socialq.store.central.holds import Scope, Source
@@ -109,7 +111,11 @@ class PostgresIndex:
 
     def hold(self, *, scope: str, key: str, until: datetime, reason: str) -> None:
         """Hold an account, an app, a platform or a tenant. One that lasts that long already costs one question."""
-        sources: dict[str, Source] = {"monthly_limit": "monthly_limit", "restricted": "restricted"}
+        sources: dict[str, Source] = {
+            "monthly_limit": "monthly_limit",
+            "restricted": "restricted",
+            "circuit_breaker": "breaker",
+        }
         source = sources.get(reason, "platform")
         held = cast("Scope", scope)
 
@@ -130,6 +136,27 @@ class PostgresIndex:
             "alarm_missed",
             key=key,
         )
+
+    def trouble(
+        self, *, account_id: UUID, platform: str, kind: TroubleKind, limits: BreakerLimits
+    ) -> Troubles:
+        """Count a failure; where that can't be done, it is as if there were none."""
+        statement = troubles.count(
+            account_id=account_id,
+            platform=platform,
+            kind=kind,
+            window_seconds=limits.window_seconds,
+            platform_window_seconds=limits.platform_window_seconds,
+        )
+        counted = Troubles(of_account=0, accounts_of_platform=0)
+
+        def step() -> None:
+            nonlocal counted
+            [[row]] = self._central.pipelined(statement, actor="breaker")
+            counted = Troubles(**row)
+
+        self._best_effort(step, "index.trouble_missed", account=str(account_id))
+        return counted
 
     def all_clear(self, *, key: str) -> None:
         """Close an alarm."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from socialq.store.cell import lateness
 from socialq.store.central import heartbeats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from socialq.store.sessions import Database
+    from socialq.store.sessions import Database, Row
 
 _LANES: Final = """
 SELECT l.lane, o.enqueued, o.oldest_enqueued_seconds, d.due, d.oldest_due_seconds
@@ -68,12 +69,22 @@ _QUANTILES: Final = ("0.5", "0.99")
 
 
 @dataclass(frozen=True, slots=True)
+class Buckets:
+    """A histogram's counts: by upper bound, each with all below it; and the sum of the values."""
+
+    up_to: tuple[tuple[str, float], ...]
+    sum: float
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """One number. Names and their meaning: `socialq.web.metrics`."""
 
     name: str
     value: float
     labels: Mapping[str, str] = field(default_factory=dict)
+    buckets: Buckets | None = None
+    """Of a histogram; `value` is its count then."""
 
 
 def of_central(central: Database) -> list[Fact]:
@@ -112,6 +123,26 @@ def of_targets(machine: Database, *, cell: str) -> list[Fact]:
     """Count a cell's targets by status. Reads all of them."""
     rows = machine.autocommit(_TARGETS)
     return [Fact("targets", float(row["targets"]), {"cell": cell, "status": row["status"]}) for row in rows]
+
+
+def of_publications(machine: Database, *, cell: str) -> list[Fact]:
+    """Read how late a cell's posts were, all since its beginning, by platform and gap. Quick: counts are kept."""
+    found: dict[tuple[str, str], dict[float, Row]] = {}
+    for row in lateness.counts(machine):
+        found.setdefault((row["platform"], row["gap"]), {})[row["le"]] = row
+    return [
+        _histogram(rows, {"cell": cell, "platform": platform, "gap": gap})
+        for (platform, gap), rows in found.items()
+    ]
+
+
+def _histogram(rows: Mapping[float, Row], labels: Mapping[str, str]) -> Fact:
+    total, up_to = 0.0, []
+    for bound in lateness.BOUNDS_SECONDS:
+        total += float(rows[bound]["count"]) if bound in rows else 0.0
+        up_to.append(("+Inf" if bound == float("inf") else f"{bound:g}", total))
+    buckets = Buckets(tuple(up_to), sum=sum(float(row["sum"]) for row in rows.values()))
+    return Fact("publication_lateness_seconds", total, labels, buckets)
 
 
 def of_lateness(machine: Database, *, cell: str) -> list[Fact]:

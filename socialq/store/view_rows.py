@@ -138,6 +138,21 @@ class TakedownView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InstantsView:
+    """Four instants of a target, and the gaps between them in seconds; None: it has not come to that."""
+
+    slot_at: datetime | None
+    claimed_at: datetime | None
+    """By its first attempt."""
+    accepted_at: datetime | None
+    """Of its last part."""
+    first_seen_at: datetime | None
+    slot_to_claim_seconds: float | None
+    claim_to_acceptance_seconds: float | None
+    acceptance_to_seen_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetView:
     """A target with all that is known of it."""
 
@@ -146,6 +161,7 @@ class TargetView:
     version_id: UUID
     seq: int
     publish_by: datetime | None
+    instants: InstantsView
     parts: tuple[PartView, ...]
     attempts: tuple[AttemptView, ...]
     takedowns: tuple[TakedownView, ...]

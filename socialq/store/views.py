@@ -14,6 +14,7 @@ import regex
 
 from socialq.store.view_rows import (
     AttemptView,
+    InstantsView,
     MoveView,
     PartView,
     PostView,
@@ -117,6 +118,14 @@ SELECT target_id, part_no, remote_id, state, asked_by, reason, began_at, finishe
 FROM cell.takedowns WHERE target_id = ANY(%(ids)s::uuid[]) ORDER BY began_at, id
 """
 
+_INSTANTS: Final = """
+SELECT target_id, slot_at, claimed_at, accepted_at, first_seen_at,
+       extract(epoch FROM claimed_at - slot_at)::float8 AS slot_to_claim_seconds,
+       extract(epoch FROM accepted_at - claimed_at)::float8 AS claim_to_acceptance_seconds,
+       extract(epoch FROM first_seen_at - accepted_at)::float8 AS acceptance_to_seen_seconds
+FROM cell.target_instants WHERE target_id = ANY(%(ids)s::uuid[])
+"""
+
 _HISTORY: Final = """
 SELECT target_id, at, actor, from_status, to_status, reason, detail
 FROM cell.target_history WHERE target_id = ANY(%(ids)s::uuid[]) ORDER BY id
@@ -209,6 +218,7 @@ def sentence_of(statuses: Iterable[str]) -> str:
 def _target_views(session: Session, rows: Sequence[Row]) -> list[TargetView]:
     """Read what belongs to the targets of `rows`, one statement a table however many they are."""
     ids = [row["id"] for row in rows]
+    instants = _by_target(session, _INSTANTS, ids, InstantsView)
     parts = _by_target(session, _PARTS, ids, PartView)
     attempts = _by_target(session, _ATTEMPTS, ids, AttemptView)
     takedowns = _by_target(session, _TAKEDOWNS, ids, TakedownView)
@@ -221,6 +231,7 @@ def _target_views(session: Session, rows: Sequence[Row]) -> list[TargetView]:
             version_id=row["version_id"],
             seq=row["seq"],
             publish_by=row["publish_by"],
+            instants=instants[row["id"]][0],
             parts=tuple(parts.get(row["id"], ())),
             attempts=tuple(attempts.get(row["id"], ())),
             takedowns=tuple(takedowns.get(row["id"], ())),

@@ -111,6 +111,7 @@ class Facts:
             ("outbox", metrics_facts.of_outbox),
             ("targets", metrics_facts.of_targets),
             ("lateness", metrics_facts.of_lateness),
+            ("publications", metrics_facts.of_publications),
         ):
             # The cell's databases are opened when it is read: it may be down now.
             yield Part(

@@ -30,6 +30,7 @@ _NIL: Final = UUID(int=0)
 _PASSES: Final = 3
 _FRESH_SECONDS: Final = 120.0
 _TOKENS: Final = ("access_token", "refresh_token")
+_OF_WEBHOOKS: Final = ("url", "secret")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,19 +168,30 @@ class _Run:
             after = accounts[-1]["id"]
             self.done = min(self.done + len(accounts), self.total)
             self.progress(self.done, self.total)
-        return lost
+        return lost + self._rotate_webhooks(app, tenant_id)
+
+    def _rotate_webhooks(self, app: Database, tenant_id: UUID) -> int:
+        found = sealed_tokens.webhooks_under_other_keys(app, tenant_id, key_id=self.vault.active_key_id)
+        exchanges = [
+            one
+            for webhook in found
+            for one in self._exchanges_of(tenant_id, webhook, table="webhooks", names=_OF_WEBHOOKS)
+        ]
+        return self._exchange(app, exchanges, tenant_id=tenant_id)
 
     def _page(self, app: Database, tenant_id: UUID, after: UUID) -> list[Row]:
         return sealed_tokens.under_other_keys(
             app, tenant_id, key_id=self.vault.active_key_id, after=after, limit=self.batch
         )
 
-    def _exchanges_of(self, tenant_id: UUID, account: Row) -> Iterator[tuple[str, Statement]]:
-        for name in _TOKENS:
+    def _exchanges_of(
+        self, tenant_id: UUID, account: Row, *, table: str = "accounts", names: Sequence[str] = _TOKENS
+    ) -> Iterator[tuple[str, Statement]]:
+        for name in names:
             value = account[name]
             if value is None:
                 continue
-            place = {"tenant_id": tenant_id, "table": "accounts", "row_id": account["id"], "field": name}
+            place = {"tenant_id": tenant_id, "table": table, "row_id": account["id"], "field": name}
             sealed = self._sealed_anew(value, place)
             if sealed is not None:
                 old_key, new = sealed

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from socialq.store.cell import outbox_events
-from socialq.store.central import consents, dispatch_index, heartbeats
+from socialq.store.central import consents, dispatch_index, heartbeats, troubles
 from socialq.store.patience import PASSING
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Prune:
         with self.stores.central.transaction(actor="prune") as session:
             pruned["heartbeats"] = heartbeats.forget_workers(session, after_seconds=_WORKERS_GONE_SECONDS)
             pruned["consents"] = consents.prune(session)
+            pruned["troubles"] = troubles.prune(session)
         if any(pruned.values()):
             log.info("pruned", **pruned)
         return pruned

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from flask import Blueprint, Response
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.metrics_core import GaugeMetricFamily
+from prometheus_client.metrics_core import GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ MEANINGS: Final = {
     "targets": "Targets of a cell by status.",
     "recent_attempts": "Attempts of the last 15 minutes, a million at most.",
     "recent_accepted": "Those of them that the platform accepted.",
+    "publication_lateness_seconds": "Of everything published: slot_to_claim, claim_to_acceptance, acceptance_to_seen,"
+    " slot_to_seen.",
     "lateness_seconds": "Of those attempts: from due to claim, and from claim to the platform's acceptance.",
 }
 _PREFIX: Final = "socialq_"
@@ -57,7 +59,7 @@ def build(wiring: Wiring) -> Blueprint:
 
 
 class _FactsCollector(Collector):
-    """Shows facts as gauges."""
+    """Shows facts as gauges and histograms."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
@@ -65,12 +67,16 @@ class _FactsCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Read the facts, and group them by name."""
         facts: Facts = self._wiring.facts
-        families: dict[str, GaugeMetricFamily] = {}
+        families: dict[str, GaugeMetricFamily | HistogramMetricFamily] = {}
         for fact in facts.read():
             labels = sorted(fact.labels)
-            family = families.get(fact.name)
-            if family is None:
-                family = GaugeMetricFamily(f"{_PREFIX}{fact.name}", MEANINGS[fact.name], labels=labels)
-                families[fact.name] = family
-            family.add_metric([fact.labels[label] for label in labels], fact.value)
+            values = [fact.labels[label] for label in labels]
+            kind = GaugeMetricFamily if fact.buckets is None else HistogramMetricFamily
+            if fact.name not in families:
+                families[fact.name] = kind(f"{_PREFIX}{fact.name}", MEANINGS[fact.name], labels=labels)
+            match families[fact.name]:
+                case HistogramMetricFamily() as family if fact.buckets is not None:
+                    family.add_metric(values, list(fact.buckets.up_to), fact.buckets.sum)
+                case GaugeMetricFamily() as family:
+                    family.add_metric(values, fact.value)
         return families.values()

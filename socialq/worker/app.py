@@ -6,7 +6,14 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_init, worker_ready, worker_shutdown, worker_shutting_down
+from celery.signals import (
+    celeryd_init,
+    setup_logging,
+    worker_init,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
 
 from socialq.logs import configure_logging, register_secret
 from socialq.wiring import Wiring
@@ -38,6 +45,7 @@ def make_app(settings: Settings) -> Celery:
     for secret in settings.secret_values():
         register_secret(secret)
     setup_logging.connect(lambda **_: configure_logging(settings.log_level, settings.log_format), weak=False)
+    celeryd_init.connect(_no_banner, weak=False)
     worker_shutting_down.connect(_stop, weak=False)
     wiring = Wiring(settings, batching=True)
     worker_init.connect(lambda **_: refuse_wrong_keys(wiring), weak=False)
@@ -52,6 +60,11 @@ def make_app(settings: Settings) -> Celery:
     worker_shutdown.connect(lambda **_: flush(), weak=False)
     Draining(stopping=stopping, drain_seconds=settings.drain_seconds, flush=flush).install()
     return app
+
+
+def _no_banner(instance: Any, **_: Any) -> None:
+    """Leave Celery's banner out: printing it ends a worker that starts while the disk of its log is full."""
+    instance.quiet = True
 
 
 def _stop(**_: Any) -> None:

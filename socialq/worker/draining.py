@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-CUT_SHORT: Final = 75
-"""The exit code of a worker that was still at something when its time was over (EX_TEMPFAIL)."""
+CUT_SHORT: Final = os.EX_TEMPFAIL
+"""The exit code of a worker that was still at something when its time was over."""
 _FLUSH_SECONDS: Final = 3.0
 
 

@@ -142,6 +142,12 @@ def _register_upkeep(app: Celery, wiring: Wiring) -> None:
             with structlog.contextvars.bound_contextvars(cell=cell), _cell_may_be_away(cell):
                 wiring.token_upkeep.run(cell)
 
+    @app.task(name="socialq.permalinks")
+    def permalinks() -> None:
+        for cell in wiring.stores.cell_names():
+            with structlog.contextvars.bound_contextvars(cell=cell), _cell_may_be_away(cell):
+                wiring.permalink_upkeep.run(cell)
+
     @app.task(name="socialq.prune")
     def prune() -> None:
         wiring.prune.prune()

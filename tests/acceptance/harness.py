@@ -237,7 +237,8 @@ class Stack:
     def logs(self, *names: str, lines: int = 40) -> str:
         """The ends of the services' logs, for a failure's message."""
         found = sorted((self.home / "logs").glob("*.log"))
-        chosen = [path for path in found if not names or path.stem in names]
+        # A log may be a device that takes nothing, and has no end.
+        chosen = [path for path in found if (not names or path.stem in names) and path.is_file()]
         return "\n".join(
             f"== {path.name}\n" + "\n".join(path.read_text().splitlines()[-lines:]) for path in chosen
         )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from socialq.providers.registry import ADAPTERS
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -33,13 +35,21 @@ def test_the_demo_agrees_with_the_ledger(tmp_path: Path) -> None:
         "accepted_calls",
         "duplicates",
         "lost",
+        "platforms",
+        "asked_a_person",
         "lateness_ms",
         "acceptance",
         "settings",
     ]
     assert numbers["targets"] == numbers["published"] + numbers["failed"] >= 50
     assert (numbers["duplicates"], numbers["lost"]) == (0, 0)
-    assert numbers["uncertain"] >= 2
+    assert sorted(numbers["platforms"]) == sorted(ADAPTERS)
+    # On each the answer to a first post was lost.
+    assert all(row["published"] >= 4 and row["uncertain"] for row in numbers["platforms"].values())
+    [asked] = numbers["asked_a_person"]
+    assert asked["account"].startswith("linkedin:mara-lindqvist-")
+    assert "target mark-published" in asked["offered"]
+    assert asked["did"].startswith("it is on the page")
     assert set(numbers["lateness_ms"]) == {"p50", "p99"}
     assert numbers["acceptance"] == {
         "published": 8,

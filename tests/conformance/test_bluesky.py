@@ -33,8 +33,8 @@ from socialq.domain.outcomes import (
 from socialq.providers.base import AppCredentials, MediaItem, Part, Refreshed
 from socialq.providers.bluesky.answers import FILE_LIFE_SECONDS
 from socialq.providers.consent import Granted
-from socialq.providers.http import Answer, Http
-from tests.conformance.conftest import DEADLINE_SECONDS, Rig
+from socialq.providers.http import Answer
+from tests.conformance.conftest import HastyHttp, Rig
 from tests.pictures import png
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ LOST = ("accept_then_hang", "accept_then_reset", "accept_then_500", "empty_2xx",
 
 
 @pytest.fixture
-def http() -> Iterator[Http]:
-    made = Http(connect_timeout_seconds=2.0, allow_private_addresses=True, deadline_seconds=DEADLINE_SECONDS)
+def http() -> Iterator[HastyHttp]:
+    made = HastyHttp()
     yield made
     made.close()
 
 
 @pytest.fixture
-def bluesky(sandbox: RunningSandbox, http: Http) -> Rig:
+def bluesky(sandbox: RunningSandbox, http: HastyHttp) -> Rig:
     """A fresh account on Bluesky."""
     return Rig("bluesky", sandbox, http)
 
@@ -387,7 +387,7 @@ def test_a_mention_that_cannot_be_looked_up_now_is_tried_again(bluesky: Rig) -> 
 
 
 def test_the_last_request_of_a_window_says_so_and_the_next_one_is_told_to_wait(
-    start_sandbox: Callable[..., RunningSandbox], http: Http
+    start_sandbox: Callable[..., RunningSandbox], http: HastyHttp
 ) -> None:
     """The headers are believed before a request is wasted."""
     rig = Rig("bluesky", start_sandbox("--rate-limit", "3"), http)

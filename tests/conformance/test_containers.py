@@ -26,10 +26,9 @@ from socialq.domain.outcomes import (
     Unknown,
 )
 from socialq.providers.base import MediaItem
-from socialq.providers.http import Http
 from socialq.providers.instagram import Instagram
 from socialq.providers.threads import Threads
-from tests.conformance.conftest import DEADLINE_SECONDS, Rig, with_link
+from tests.conformance.conftest import HastyHttp, Rig, with_link
 from tests.public_files import public_files
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ VIDEO = b"\0\0\0\x18ftypmp42" + b"\0" * 10_000
 @pytest.fixture(params=sorted(ADAPTERS))
 def rig(request: pytest.FixtureRequest, sandbox: RunningSandbox) -> Iterator[Rig]:
     """A fresh account, where videos are processed at once."""
-    http = Http(connect_timeout_seconds=2.0, allow_private_addresses=True, deadline_seconds=DEADLINE_SECONDS)
+    http = HastyHttp()
     sandbox.settings(request.param, video_processing_ms=0)
     yield Rig(request.param, sandbox, http)
     http.close()

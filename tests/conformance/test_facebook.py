@@ -31,8 +31,8 @@ from socialq.domain.outcomes import (
 from socialq.providers.base import AppCredentials, Connection, MediaItem, Part
 from socialq.providers.consent import Granted
 from socialq.providers.facebook.consent import FacebookConsent
-from socialq.providers.http import Answer, Call, Http
-from tests.conformance.conftest import DEADLINE_SECONDS, Rig
+from socialq.providers.http import Answer, Call
+from tests.conformance.conftest import HastyHttp, Rig
 from tests.pictures import png
 from tests.videos import mp4
 
@@ -49,7 +49,7 @@ SECONDS = 10
 @pytest.fixture
 def facebook(sandbox: RunningSandbox) -> Iterator[Rig]:
     """A fresh page, where videos are processed at once and wanted in pieces of 100 kB."""
-    http = Http(connect_timeout_seconds=2.0, allow_private_addresses=True, deadline_seconds=DEADLINE_SECONDS)
+    http = HastyHttp()
     sandbox.settings("facebook", video_processing_ms=0, piece_bytes=100_000)
     yield Rig("facebook", sandbox, http)
     http.close()

@@ -12,8 +12,7 @@ import pytest
 import requests
 
 from socialq.domain.outcomes import Absent, Accepted, Found, Prepared, Rejected, Unknown
-from socialq.providers.http import Http
-from tests.conformance.conftest import DEADLINE_SECONDS, Rig, with_link
+from tests.conformance.conftest import HastyHttp, Rig, with_link
 from tests.conformance.test_containers import video
 from tests.pictures import jpeg, png
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def instagram(sandbox: RunningSandbox) -> Iterator[Rig]:
     """A fresh account on Instagram, where videos are processed at once."""
-    http = Http(connect_timeout_seconds=2.0, allow_private_addresses=True, deadline_seconds=DEADLINE_SECONDS)
+    http = HastyHttp()
     sandbox.settings("instagram", video_processing_ms=0)
     yield Rig("instagram", sandbox, http)
     http.close()

@@ -33,9 +33,9 @@ from socialq.domain.outcomes import (
 )
 from socialq.providers.base import AppCredentials, Connection, MediaItem, Refreshed
 from socialq.providers.consent import Granted
-from socialq.providers.http import Answer, Http, NetworkFailure
+from socialq.providers.http import Answer, NetworkFailure
 from socialq.providers.linkedin import LinkedIn
-from tests.conformance.conftest import DEADLINE_SECONDS, Rig
+from tests.conformance.conftest import HastyHttp, Rig
 from tests.pictures import png
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ PDF = b"%PDF-1.7\n" + b"%" * 2_000
 CALLBACK = "http://127.0.0.1:9/callback"
 
 
-def new_http() -> Http:
-    return Http(connect_timeout_seconds=2.0, allow_private_addresses=True, deadline_seconds=DEADLINE_SECONDS)
+def new_http() -> HastyHttp:
+    return HastyHttp()
 
 
 @pytest.fixture
@@ -119,6 +119,20 @@ def test_an_organisation_is_connected_by_its_urn(page: Rig) -> None:
     assert page.connection.limits["author"] == "organization"
     found = page.adapter.finder_of(remote_user_id=page.account.remote_user_id, scopes=page.account.scopes)
     assert found == LinkedIn.finder
+
+
+def test_a_person_posts_with_the_members_permission(person: Rig) -> None:
+    """An organisation's is of no use, and is not asked for."""
+    needs = person.adapter.required_scopes_of(person.account.remote_user_id)
+    assert needs == {"w_member_social"}
+    assert needs <= person.connection.scopes
+
+
+def test_an_organisation_posts_with_its_own_permission(page: Rig) -> None:
+    """A member's is of no use there."""
+    needs = page.adapter.required_scopes_of(page.account.remote_user_id)
+    assert needs == {"w_organization_social"}
+    assert needs <= page.connection.scopes
 
 
 def test_an_organisation_whose_posts_may_not_be_read_can_not_be_looked_through(page: Rig) -> None:

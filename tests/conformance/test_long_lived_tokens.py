@@ -13,8 +13,7 @@ import requests
 from socialq.domain.outcomes import Accepted, AuthLost, Ours, RateLimited, Rejected, Transient
 from socialq.providers.base import AppCredentials, Refreshed
 from socialq.providers.consent import Granted
-from socialq.providers.http import Http
-from tests.conformance.conftest import DEADLINE_SECONDS, Rig
+from tests.conformance.conftest import HastyHttp, Rig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ NO_APP = AppCredentials(client_id="", client_secret="")
 @pytest.fixture(params=["instagram", "threads"])
 def rig(request: pytest.FixtureRequest, sandbox: RunningSandbox) -> Iterator[Rig]:
     """A fresh account whose token may be refreshed at once."""
-    http = Http(connect_timeout_seconds=2.0, allow_private_addresses=True, deadline_seconds=DEADLINE_SECONDS)
+    http = HastyHttp()
     sandbox.settings(request.param, refresh_least_age_s=0)
     yield Rig(request.param, sandbox, http)
     http.close()

@@ -1,17 +1,26 @@
 """The simulated PDS as seen by `atproto`, a client of the protocol that nobody here wrote."""
 
+from __future__ import annotations
+
 import io
-from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
-from atproto import Client, client_utils, models
-from atproto.exceptions import BadRequestError, UnauthorizedError
 from PIL import Image
 
 from socialq.providers.bluesky.facets import facets_of
-from tests.fixtures_sandbox import RunningSandbox
+from tests.lazily import Lazily
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import atproto
+    from atproto import exceptions
+
+    from tests.fixtures_sandbox import RunningSandbox
+else:
+    atproto, exceptions = Lazily("atproto"), Lazily("atproto.exceptions")
 
 # The client hands raw bytes to httpx in the old way.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content:DeprecationWarning")
@@ -25,12 +34,12 @@ def account(sandbox: RunningSandbox) -> dict[str, Any]:
 
 
 @pytest.fixture
-def new_client(account: dict[str, Any]) -> Iterator[Callable[[], Client]]:
+def new_client(account: dict[str, Any]) -> Iterator[Callable[[], atproto.Client]]:
     """Makes clients that nobody has signed in to yet, and closes their connections."""
-    made: list[Client] = []
+    made: list[atproto.Client] = []
 
-    def make() -> Client:
-        made.append(Client(account["base_url"]))
+    def make() -> atproto.Client:
+        made.append(atproto.Client(account["base_url"]))
         return made[-1]
 
     yield make
@@ -39,7 +48,7 @@ def new_client(account: dict[str, Any]) -> Iterator[Callable[[], Client]]:
 
 
 @pytest.fixture
-def client(account: dict[str, Any], new_client: Callable[[], Client]) -> Client:
+def client(account: dict[str, Any], new_client: Callable[[], atproto.Client]) -> atproto.Client:
     connected = new_client()
     connected.login(account["handle"], account["app_password"])
     return connected
@@ -52,19 +61,19 @@ def picture(form: str = "PNG") -> bytes:
 
 
 def test_the_client_signs_in_with_an_app_password(
-    client: Client, account: dict[str, Any], new_client: Callable[[], Client]
+    client: atproto.Client, account: dict[str, Any], new_client: Callable[[], atproto.Client]
 ) -> None:
     """The session names the account; a wrong password is refused."""
     session = client.com.atproto.server.get_session()
     assert (session.did, session.handle) == (account["did"], account["handle"])
     assert client.me is not None
     assert client.me.display_name == "Bella"
-    with pytest.raises(UnauthorizedError, match="Invalid identifier or password"):
+    with pytest.raises(exceptions.UnauthorizedError, match="Invalid identifier or password"):
         new_client().login(account["handle"], "wrong")
 
 
 def test_an_exported_session_is_carried_on_by_another_client(
-    client: Client, account: dict[str, Any], new_client: Callable[[], Client]
+    client: atproto.Client, account: dict[str, Any], new_client: Callable[[], atproto.Client]
 ) -> None:
     """The client reads from the tokens themselves when they end, and refreshes them."""
     other = new_client()
@@ -74,7 +83,7 @@ def test_an_exported_session_is_carried_on_by_another_client(
     assert other.send_post("from the other one").cid
 
 
-def test_the_client_posts_reads_lists_and_deletes(client: Client, sandbox: RunningSandbox) -> None:
+def test_the_client_posts_reads_lists_and_deletes(client: atproto.Client, sandbox: RunningSandbox) -> None:
     """What it sends is on the wall's ledger; what it deletes is not."""
     created = client.send_post("Größe 👩‍👩‍👧‍👦", langs=["de"])
     read = client.get_post(created.uri.rpartition("/")[2])
@@ -86,7 +95,7 @@ def test_the_client_posts_reads_lists_and_deletes(client: Client, sandbox: Runni
     assert sandbox.ledger("bluesky") == []
 
 
-def test_the_client_sends_pictures_and_a_video(client: Client, sandbox: RunningSandbox) -> None:
+def test_the_client_sends_pictures_and_a_video(client: atproto.Client, sandbox: RunningSandbox) -> None:
     """With their descriptions, and they can be fetched again."""
     client.send_images("Two", [picture(), picture("JPEG")], image_alts=["first", "second"])
     client.send_video("Film", b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + b"\0" * 64, video_alt="short")
@@ -102,27 +111,27 @@ def test_the_client_sends_pictures_and_a_video(client: Client, sandbox: RunningS
             assert answer.status_code == 200
 
 
-def test_the_client_replies(client: Client, sandbox: RunningSandbox) -> None:
+def test_the_client_replies(client: atproto.Client, sandbox: RunningSandbox) -> None:
     """The wall shows a thread."""
-    root = models.create_strong_ref(client.send_post("One"))
-    reply = models.AppBskyFeedPost.ReplyRef(root=root, parent=root)
+    root = atproto.models.create_strong_ref(client.send_post("One"))
+    reply = atproto.models.AppBskyFeedPost.ReplyRef(root=root, parent=root)
     client.send_post("Two", reply_to=reply)
     rows = sandbox.ledger("bluesky")
     assert [row["reply_to"] for row in rows] == [None, root.uri]
 
 
-def test_the_client_reads_a_refusal(client: Client) -> None:
+def test_the_client_reads_a_refusal(client: atproto.Client) -> None:
     """By its name and its sentence."""
-    with pytest.raises(BadRequestError, match="grapheme too big"):
+    with pytest.raises(exceptions.BadRequestError, match="grapheme too big"):
         client.send_post("x" * 301)
-    with pytest.raises(BadRequestError, match="RecordNotFound"):
+    with pytest.raises(exceptions.BadRequestError, match="RecordNotFound"):
         client.get_post("3lfmcvxkz2s2a")
 
 
-def test_the_client_resolves_a_handle(client: Client, account: dict[str, Any]) -> None:
+def test_the_client_resolves_a_handle(client: atproto.Client, account: dict[str, Any]) -> None:
     """And is told of one that nobody has."""
     assert client.resolve_handle(account["handle"]).did == account["did"]
-    with pytest.raises(BadRequestError, match="Unable to resolve handle"):
+    with pytest.raises(exceptions.BadRequestError, match="Unable to resolve handle"):
         client.resolve_handle("nobody.bsky.test")
 
 
@@ -140,7 +149,7 @@ def test_facets_are_those_that_the_client_finds(text: str) -> None:
     """Same kinds, same bytes, same values."""
     theirs = [
         (facet.index.byte_start, facet.index.byte_end, facet.features[0].py_type)
-        for facet in client_utils.detect_facets(text) or []
+        for facet in atproto.client_utils.detect_facets(text) or []
     ]
     ours = [
         (facet["index"]["byteStart"], facet["index"]["byteEnd"], facet["features"][0]["$type"])

@@ -1,37 +1,42 @@
 """The simulated X as seen by `xdk`, X's own client, and by X's published description of its API."""
 
+from __future__ import annotations
+
 import base64
 import io
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
 from openapi_schema_validator import OAS30Validator
 from PIL import Image
-from xdk import Client
-from xdk.media.models import (
-    AppendUploadRequest,
-    CreateMetadataRequest,
-    InitializeUploadRequest,
-    UploadRequest,
-)
-from xdk.posts.models import CreateRequest
 
-from tests.fixtures_sandbox import RunningSandbox
+from tests.lazily import Lazily
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import xdk
+    from xdk.media import models as media_models
+    from xdk.posts import models as post_models
+
+    from tests.fixtures_sandbox import RunningSandbox
+else:
+    xdk = Lazily("xdk")
+    media_models, post_models = Lazily("xdk.media.models"), Lazily("xdk.posts.models")
 
 DESCRIPTION = json.loads((Path(__file__).parents[1] / "data" / "x_openapi_parts.json").read_text("utf-8"))
 CALLBACK = "http://127.0.0.1:9/callback"
 SECONDS = 10
 
 
-def connect(account: dict[str, Any]) -> Client:
+def connect(account: dict[str, Any]) -> xdk.Client:
     pair = {name: account[name] for name in ("access_token", "refresh_token", "expires_in")}
-    return Client(
+    return xdk.Client(
         base_url=account["base_url"],
         authorization_base_url=f"{account['base_url']}/i",
         client_id=account["client_id"],
@@ -52,16 +57,16 @@ def account(sandbox: RunningSandbox) -> dict[str, Any]:
 
 
 @pytest.fixture
-def client(account: dict[str, Any]) -> Iterator[Client]:
+def client(account: dict[str, Any]) -> Iterator[xdk.Client]:
     connected = connect(account)
     yield connected
     connected.session.close()
     connected.oauth2_session.close()
 
 
-def create(client: Client, text: str, **more: Any) -> str:
+def create(client: xdk.Client, text: str, **more: Any) -> str:
     """The new post's id."""
-    return str(client.posts.create(CreateRequest(text=text, **more)).data.id)
+    return str(client.posts.create(post_models.CreateRequest(text=text, **more)).data.id)
 
 
 def picture(form: str = "PNG", frames: int = 1) -> bytes:
@@ -72,14 +77,14 @@ def picture(form: str = "PNG", frames: int = 1) -> bytes:
     return stream.getvalue()
 
 
-def test_the_client_knows_whom_it_acts_for(client: Client) -> None:
+def test_the_client_knows_whom_it_acts_for(client: xdk.Client) -> None:
     """users/me names the account."""
     create(client, "one")
     me = client.users.get_me(user_fields=["created_at", "public_metrics"]).data
     assert (me.username, me.name, me.public_metrics.post_count) == ("xenia_x", "Xenia X.", 1)
 
 
-def test_a_post_is_created_read_and_deleted(sandbox: RunningSandbox, client: Client) -> None:
+def test_a_post_is_created_read_and_deleted(sandbox: RunningSandbox, client: xdk.Client) -> None:
     """As it went in it lies in the ledger; as it comes back its link is shortened and told."""
     post_id = create(client, "Fish & chips https://example.com/menu", reply_settings="following")
     read = client.posts.get_by_id(post_id, post_fields=["created_at", "entities", "reply_settings"]).data
@@ -91,7 +96,7 @@ def test_a_post_is_created_read_and_deleted(sandbox: RunningSandbox, client: Cli
     assert sandbox.ledger("x") == []
 
 
-def test_a_thread_hangs_together(sandbox: RunningSandbox, client: Client) -> None:
+def test_a_thread_hangs_together(sandbox: RunningSandbox, client: xdk.Client) -> None:
     """Each part replies to the one before."""
     first = create(client, "one")
     second = create(client, "two", reply={"in_reply_to_tweet_id": first})
@@ -101,7 +106,7 @@ def test_a_thread_hangs_together(sandbox: RunningSandbox, client: Client) -> Non
     assert [row["reply_to"] for row in sandbox.ledger("x")] == [None, first, second]
 
 
-def test_the_timeline_pages_through_everything(client: Client) -> None:
+def test_the_timeline_pages_through_everything(client: xdk.Client) -> None:
     """The client's own iterator sees each post once, newest first."""
     ids = [create(client, f"post {number}") for number in range(12)]
     user_id = client.users.get_me().data.id
@@ -111,27 +116,31 @@ def test_the_timeline_pages_through_everything(client: Client) -> None:
     assert all(post.created_at for page in pages for post in page.data)
 
 
-def test_an_image_is_uploaded_described_and_posted(sandbox: RunningSandbox, client: Client) -> None:
+def test_an_image_is_uploaded_described_and_posted(sandbox: RunningSandbox, client: xdk.Client) -> None:
     """In one request, as the client sends it: base64 in JSON."""
     content = base64.b64encode(picture()).decode()
-    media_id = client.media.upload(UploadRequest(media=content, media_category="tweet_image")).data.id
-    described = CreateMetadataRequest(id=media_id, metadata={"alt_text": {"text": "A blue field"}})
+    media_id = client.media.upload(
+        media_models.UploadRequest(media=content, media_category="tweet_image")
+    ).data.id
+    described = media_models.CreateMetadataRequest(
+        id=media_id, metadata={"alt_text": {"text": "A blue field"}}
+    )
     assert client.media.create_metadata(described).data.id == media_id
     create(client, "look", media={"media_ids": [media_id]})
     (row,) = sandbox.ledger("x")
     assert [one["description"] for one in row["media"]] == ["A blue field"]
 
 
-def test_an_animation_goes_up_in_segments(sandbox: RunningSandbox, client: Client) -> None:
+def test_an_animation_goes_up_in_segments(sandbox: RunningSandbox, client: xdk.Client) -> None:
     """initialize, append, finalize, poll until it has succeeded, post."""
     content = picture("GIF", frames=4)
-    asked = InitializeUploadRequest(
+    asked = media_models.InitializeUploadRequest(
         media_type="image/gif", total_bytes=len(content), media_category="tweet_gif"
     )
     media_id = client.media.initialize_upload(asked).data.id
     half = len(content) // 2
     for index, part in enumerate((content[:half], content[half:])):
-        segment = AppendUploadRequest(media=base64.b64encode(part).decode(), segment_index=index)
+        segment = media_models.AppendUploadRequest(media=base64.b64encode(part).decode(), segment_index=index)
         client.media.append_upload(media_id, segment)
     assert client.media.finalize_upload(media_id).data.processing_info.state == "pending"
     deadline = time.monotonic() + SECONDS
@@ -143,7 +152,7 @@ def test_an_animation_goes_up_in_segments(sandbox: RunningSandbox, client: Clien
 
 
 def test_the_client_refreshes_its_token(
-    sandbox: RunningSandbox, account: dict[str, Any], client: Client
+    sandbox: RunningSandbox, account: dict[str, Any], client: xdk.Client
 ) -> None:
     """The new pair works; the spent refresh token does not, and takes the new pair with it."""
     spent = connect(account)
@@ -162,7 +171,7 @@ def test_the_client_refreshes_its_token(
 def test_a_person_connects_the_client(sandbox: RunningSandbox, account: dict[str, Any]) -> None:
     """The client's own address of the consent page, the person's click, the code, and a pair that works."""
     app = sandbox.control("POST", "/_apps", {"platform": "x", "redirect_uris": [CALLBACK]})
-    client = Client(
+    client = xdk.Client(
         base_url=account["base_url"],
         authorization_base_url=f"{account['base_url']}/i",
         client_id=app["client_id"],
@@ -182,7 +191,7 @@ def test_a_person_connects_the_client(sandbox: RunningSandbox, account: dict[str
     client.oauth2_session.close()
 
 
-def test_the_client_is_told_of_a_duplicate(client: Client) -> None:
+def test_the_client_is_told_of_a_duplicate(client: xdk.Client) -> None:
     """403 with a problem that the client raises."""
     create(client, "same")
     with pytest.raises(requests.exceptions.HTTPError) as refusal:

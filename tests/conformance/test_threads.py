@@ -23,8 +23,8 @@ from socialq.domain.outcomes import (
     Unknown,
 )
 from socialq.providers.base import Connection
-from socialq.providers.http import Answer, Http
-from tests.conformance.conftest import DEADLINE_SECONDS, Rig
+from socialq.providers.http import Answer
+from tests.conformance.conftest import HastyHttp, Rig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def threads(sandbox: RunningSandbox) -> Iterator[Rig]:
     """A fresh account on Threads."""
-    http = Http(connect_timeout_seconds=2.0, allow_private_addresses=True, deadline_seconds=DEADLINE_SECONDS)
+    http = HastyHttp()
     yield Rig("threads", sandbox, http)
     http.close()
 

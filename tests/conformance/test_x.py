@@ -26,10 +26,9 @@ from socialq.domain.outcomes import (
     Transient,
 )
 from socialq.providers.base import AppCredentials, MediaItem, Refreshed
-from socialq.providers.http import Http
 from socialq.providers.x import X
 from socialq.providers.x.tokens import ANSWER_LOST
-from tests.conformance.conftest import DEADLINE_SECONDS, Rig, png
+from tests.conformance.conftest import HastyHttp, Rig, png
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +43,7 @@ VIDEO = b"\0\0\0\x18ftypmp42" + b"\0" * 250_000
 def x(sandbox: RunningSandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     """A fresh account on X, where a video of 250 kB has three pieces and is processed at once."""
     monkeypatch.setattr("socialq.providers.x.segments.SEGMENT_BYTES", 100_000)
-    http = Http(connect_timeout_seconds=2.0, allow_private_addresses=True, deadline_seconds=DEADLINE_SECONDS)
+    http = HastyHttp()
     sandbox.settings("x", media_processing_ms=0)
     yield Rig("x", sandbox, http)
     http.close()

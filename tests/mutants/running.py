@@ -75,10 +75,10 @@ def broken_without_mutant(mutants: Sequence[Mutant]) -> str | None:
     with tempfile.TemporaryDirectory(prefix="socialq-mutant-") as folder:
         tree = Path(folder)
         copy_tree(tree)
-        if seeds and _fails(tree, ["-m", "tests.simulation", "--seeds", str(seeds)]):
+        if seeds and fails(tree, ["-m", "tests.simulation", "--seeds", str(seeds)]):
             return "the simulation"
         for test in tests:
-            if _fails(tree, ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]):
+            if fails(tree, ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]):
                 return test
     return None
 
@@ -88,9 +88,9 @@ def _verdict(tree: Path, mutant: Mutant) -> str:
     whole = path.read_text()
     try:
         mutate(tree, mutant)
-        if mutant.seeds and _fails(tree, ["-m", "tests.simulation", "--seeds", str(mutant.seeds)]):
+        if mutant.seeds and fails(tree, ["-m", "tests.simulation", "--seeds", str(mutant.seeds)]):
             return "caught by the simulation"
-        if mutant.tests and _fails(
+        if mutant.tests and fails(
             tree, ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.tests]
         ):
             return "caught by its tests"
@@ -103,7 +103,7 @@ def _verdict(tree: Path, mutant: Mutant) -> str:
     return "missed"
 
 
-def _fails(tree: Path, arguments: Sequence[str]) -> bool:
+def fails(tree: Path, arguments: Sequence[str]) -> bool:
     """Run a program in the tree; its exit code is 1: something did not hold. Anything else but 0 is no verdict."""
     done = subprocess.run(
         [sys.executable, "-B", *arguments],

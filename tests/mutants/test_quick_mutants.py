@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.mutants.catalogue import MUTANTS
-from tests.mutants.running import copy_tree, run
+from tests.mutants.running import copy_tree, fails, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +25,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree, in which one guard at a time is taken away."""
     copy = tmp_path_factory.mktemp("mutants")
     copy_tree(copy)
+    # While anything fails without a mutant, failing with one says nothing.
+    assert not fails(copy, ["-m", "tests.simulation", "--seeds", "1000"])
     return copy
 
 

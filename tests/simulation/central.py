@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from socialq.domain.breaking import Troubles
 from socialq.domain.hops import Picked, QueueUnreachableError
 from socialq.domain.states import NextKind
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from random import Random
     from uuid import UUID
 
+    from socialq.domain.breaking import BreakerLimits, TroubleKind
     from socialq.domain.hops import IndexRow, LateEvidence, Message
     from socialq.domain.targets import Target
     from socialq.domain.work import Settled
@@ -133,6 +135,13 @@ class Central:
     def alarm(self, *, key: str, message: str, tenant_id: UUID | None) -> None:
         del tenant_id
         self.alarms[key] = message
+
+    def trouble(
+        self, *, account_id: UUID, platform: str, kind: TroubleKind, limits: BreakerLimits
+    ) -> Troubles:
+        """Nothing is counted: the faults of a run are so many that every account would be held all the while."""
+        del account_id, platform, kind, limits
+        return Troubles(of_account=0, accounts_of_platform=0)
 
     # `IndexWriter` and `IndexSeqs`
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from socialq.domain.breaking import Troubles
 from socialq.domain.hops import CellUnreachableError
 from socialq.domain.states import NextKind
 from socialq.domain.work import Claimed
@@ -167,7 +168,7 @@ class Hops:
         """The index's own methods fail nothing: what can't be written is left to the sweep."""
         if not self.world.whole and self.world.clock.now() < self.world.central_down_until:
             self.world.was_cut = True
-            return None
+            return Troubles(of_account=0, accounts_of_platform=0) if point == "index.trouble" else None
         return self._around(point, step)
 
     def _central_port(self, point: str, step: Callable[[], Any]) -> Any:

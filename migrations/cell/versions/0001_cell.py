@@ -290,7 +290,10 @@ CREATE TABLE cell.target_parts (
     unknown_count  integer NOT NULL DEFAULT 0,
     remote_id      text,
     remote_ref     jsonb NOT NULL DEFAULT '{}',
+    -- Told by the answer, or asked for after the settle; `publications` keeps what was known at the settle.
     permalink      text,
+    permalink_tries smallint NOT NULL DEFAULT 0,
+    lacks_permalink boolean NOT NULL GENERATED ALWAYS AS (remote_id IS NOT NULL AND permalink IS NULL) STORED,
     accepted_at    timestamptz,
     first_seen_at  timestamptz,
     PRIMARY KEY (target_id, part_no),
@@ -298,6 +301,8 @@ CREATE TABLE cell.target_parts (
     CHECK ((marked_at IS NULL) = (marked_attempt IS NULL)),
     CHECK ((remote_id IS NULL) = (accepted_at IS NULL))
 ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000);
+-- Of columns that a settle leaves as they are, wherever the answer tells the address: its update stays in its page.
+CREATE INDEX target_parts_without_link ON cell.target_parts (permalink_tries, target_id) WHERE lacks_permalink;
 """
 
 EVIDENCE = """
@@ -559,6 +564,9 @@ CREATE TABLE machine.event_cursors (
     -- Everything up to here is dealt with: the place of the last event, in the order of transactions.
     xact        bigint NOT NULL DEFAULT 0,
     history_id  bigint NOT NULL DEFAULT 0,
+    last_at     timestamptz NOT NULL DEFAULT '1970-01-01+00',
+    -- Only what is later: in a database that was loaded from a dump, transactions are counted from the beginning again.
+    since       timestamptz NOT NULL DEFAULT '1970-01-01+00',
     failures    integer NOT NULL DEFAULT 0,
     failure     text,
     next_try_at timestamptz NOT NULL DEFAULT now(),
@@ -642,7 +650,7 @@ GRANT SELECT (tenant_id, id, post_id, account_id, platform, version_id, status, 
               cancel_requested, lost_at, looks_done, looks_failed, updated_at)
     ON cell.post_targets TO socialq_machine;
 GRANT SELECT (tenant_id, target_id, part_no, marked_at, marked_attempt, mark_cleared, first_marked_at,
-              unknown_count, accepted_at, first_seen_at),
+              unknown_count, accepted_at, first_seen_at, lacks_permalink, permalink_tries),
       UPDATE (mark_cleared, unknown_count)
     ON cell.target_parts TO socialq_machine;
 GRANT SELECT (tenant_id, target_id, attempt_no, token, state, part_no, due_at, claimed_at, marked_at,
@@ -664,7 +672,7 @@ GRANT SELECT ON cell.target_instants, cell.events TO socialq_machine;
 -- That there are two ids of one part. Which ones, a tenant's session reads.
 GRANT SELECT (tenant_id, target_id, part_no, first_seen_at) ON cell.sightings TO socialq_machine;
 -- Who is to be told; neither where nor with which secret.
-GRANT SELECT (tenant_id, id, events, disabled_at) ON cell.webhooks TO socialq_machine;
+GRANT SELECT (tenant_id, id, events, created_at, disabled_at) ON cell.webhooks TO socialq_machine;
 GRANT SELECT, INSERT, UPDATE (state, tries, next_try_at, finished_at, http_status, failure)
     ON cell.webhook_deliveries TO socialq_machine;
 """

@@ -1,4 +1,4 @@
-"""`socialq demo`: a launch week in half a minute, with faults, checked against what the world can see.
+"""`socialq demo`: a launch week on seven platforms in under a minute, with faults, checked against what the world sees.
 
 Arrives: nothing but this machine. Leaves: a report, and exit code 0 only if the sandbox's ledger agrees with
 every word of it. What must stay true: each run starts afresh, in a home of its own and on ports of its own;
@@ -17,7 +17,7 @@ __all__ = ["command"]
 @click.command(name="demo")
 @json_option
 def command(*, as_json: bool) -> int:
-    """Publish a launch week against the sandbox, with lost answers, rate limits and a killed worker.
+    """Publish a launch week on seven simulated platforms, with lost answers, a rate limit and a killed worker.
 
     Everything runs in .socialq/demo, made anew each time. Exit code 0 says that the sandbox's ledger has every
     post exactly once.

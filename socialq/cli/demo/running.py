@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from socialq.cli.demo import state, watching
-from socialq.cli.demo.cast import Casting
+from socialq.cli.demo import person, state, watching
+from socialq.cli.demo.cast import ACTOR, Casting
 from socialq.cli.demo.home import environment, fresh_home, shortened_settings
 from socialq.cli.demo.replay import replay
 from socialq.cli.demo.report import Report, Seen, report_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from socialq.cli.demo.cast import Cast
+    from socialq.cli.demo.person import Asked
 
 PUBLISHING_WORKERS: Final = 2
 _AT_REST_WITHIN_SECONDS: Final = 75.0
@@ -87,11 +88,14 @@ def _perform(stack: LocalStack, console: Console) -> Report:
         console.print(f"the simulated world: {stack.sandbox_url}/   targets: {stack.web_url}/")
         kill = WorkerKill(stack=stack, cast=cast)
         kill.start()
-        watching.wait(cast, kill, console=console, until=time.monotonic() + _AT_REST_WITHIN_SECONDS)
+        until = time.monotonic() + _AT_REST_WITHIN_SECONDS
+        watching.wait(cast, kill, console=console, until=until)
+        asked = person.decide(cast, world, actor=ACTOR)
+        watching.wait(cast, kill, console=console, until=until)
         before = _snapshot(cast, world)
         console.print("every job is replayed …", style="dim")
         sent = replay(stack.settings.redis_url.get_secret_value(), state.targets(cast))
-        report = report_of(_seen(cast, world, kill), settings=shortened_settings())
+        report = report_of(_seen(cast, world, kill, asked), settings=shortened_settings())
         report.differences += _replay_differences(before, _snapshot(cast, world), sent=sent)
         report.differences += _story_differences(world, kill, stack)
         return report
@@ -99,13 +103,15 @@ def _perform(stack: LocalStack, console: Console) -> Report:
         wiring.stores.dispose()
 
 
-def _seen(cast: Cast, world: World, kill: WorkerKill) -> Seen:
+def _seen(cast: Cast, world: World, kill: WorkerKill, asked: list[Asked]) -> Seen:
     return Seen(
         targets=[target for _, target in state.targets(cast)],
         ledger=world.ledger(),
         calls=world.calls(),
         requests=world.requests(),
+        accounts=cast.accounts,
         texts=state.text_of(cast),
+        asked=asked,
         acceptance_post=cast.acceptance.post_id,
         acceptance_status=state.post_status(cast),
         faulted_accounts=frozenset(faulted_accounts()),

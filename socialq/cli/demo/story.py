@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from socialq.cli.demo.cast import KILL_ACCOUNTS, KILL_AFTER_SECONDS
+from socialq.cli.demo.channels import BLIND, Simulated
 from socialq.store import views
 
 if TYPE_CHECKING:
@@ -22,18 +23,26 @@ _GIVE_UP_SECONDS: Final = 10.0
 _BACK_AFTER_SECONDS: Final = 8.0
 """A killed worker's successor is at work by then, and lost messages were sent again."""
 
-LOST_ANSWER_ACCOUNT: Final = "quillmoss_fr"
-REFUSED_ACCOUNT: Final = "quillmoss_es"
-RATE_LIMITED_ACCOUNT: Final = "quillmoss_tr"
-NEVER_ACCOUNTS: Final = ("acceptance_09", "acceptance_10")
+LOST_ANSWER_ACCOUNTS: Final = (
+    *(
+        Simulated(platform, "quillmoss")
+        for platform in ("bluesky", "facebook", "instagram", "linkedin", "threads", "x")
+    ),
+    Simulated("mastodon", "quillmoss_fr"),
+)
+"""On each platform one, whose first post is taken, and the answer to it lost."""
+REFUSED_ACCOUNT: Final = Simulated("mastodon", "quillmoss_es")
+RATE_LIMITED_ACCOUNT: Final = Simulated("mastodon", "quillmoss_tr")
+NEVER_ACCOUNTS: Final = (Simulated("mastodon", "acceptance_09"), Simulated("mastodon", "acceptance_10"))
 
 
 def fault_plan() -> list[dict[str, Any]]:
     """Build the plan of faults, as the sandbox takes it."""
     slow = [_rule(name, "slow", delay_ms=SLOW_MS) for name in KILL_ACCOUNTS]
     never = [_rule(name, "validation", times=None) for name in NEVER_ACCOUNTS]
+    lost = [_rule(name, "accept_then_reset") for name in (*LOST_ANSWER_ACCOUNTS, BLIND)]
     return [
-        _rule(LOST_ANSWER_ACCOUNT, "accept_then_reset", skip=1),
+        *lost,
         _rule(REFUSED_ACCOUNT, "refuse_503", skip=1),
         _rule(RATE_LIMITED_ACCOUNT, "rate_limit", retry_after_s=3),
         *never,
@@ -41,13 +50,19 @@ def fault_plan() -> list[dict[str, Any]]:
     ]
 
 
-def faulted_accounts() -> set[str]:
+def faulted_accounts() -> set[Simulated]:
     """Name the accounts with faults of their own: their lateness says nothing about ours."""
-    return {rule["account"] for rule in fault_plan()}
+    return {Simulated(rule["platform"], rule["account"]) for rule in fault_plan()}
 
 
-def _rule(account: str, kind: str, **more: Any) -> dict[str, Any]:
-    return {"platform": "mastodon", "account": account, "step": "publish", "kind": kind, **more}
+def _rule(account: Simulated, kind: str, **more: Any) -> dict[str, Any]:
+    return {
+        "platform": account.platform,
+        "account": account.name,
+        "step": "publish",
+        "kind": kind,
+        **more,
+    }
 
 
 @dataclass(slots=True)

@@ -9,6 +9,10 @@ import click
 from socialq.cli.output import console, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.table import Table
+
     from socialq.cli.demo.report import Report
 
 
@@ -25,7 +29,7 @@ def tell(report: Report) -> None:
         ),
         (
             "uncertain",
-            f"{numbers['uncertain']} for a while: their answers were lost, and they were looked for",
+            f"{numbers['uncertain']} for a while: an answer was lost; looked for, never sent blindly again",
         ),
         ("accepted calls", f"{numbers['accepted_calls']}, as many posts as the simulated world shows"),
         ("doubled, lost", f"{numbers['duplicates']} doubled, {numbers['lost']} lost"),
@@ -45,7 +49,11 @@ def tell(report: Report) -> None:
         built.add_row(name, value)
     out = console()
     out.print()
+    out.print(_platforms(numbers["platforms"]))
+    out.print()
     out.print(built)
+    for asked in numbers["asked_a_person"]:
+        _tell_asked(asked)
     shortened = ", ".join(f"{name} {_number(value)}" for name, value in numbers["settings"].items())
     click.echo(f"\nWaits were shortened for this demo: {shortened}.")
     if not report.differences:
@@ -55,6 +63,21 @@ def tell(report: Report) -> None:
         )
     else:
         out.print(f"{len(report.differences)} differences were found.", style="bold red")
+
+
+def _platforms(rows: Mapping[str, Mapping[str, int]]) -> Table:
+    built = table("platform!", "targets", "published", "failed", "uncertain", "posts seen", "doubled", "lost")
+    for name, row in rows.items():
+        built.add_row(name, *(str(number) for number in row.values()))
+    return built
+
+
+def _tell_asked(asked: Mapping[str, str]) -> None:
+    """Show what a person saw where nobody but a person can look."""
+    click.echo(f"\nA person was asked about {asked['account']}, where the platform lets nobody look:")
+    click.echo(f"  socialq said   {asked['said']}")
+    click.echo(f"  and offered    {asked['offered']}")
+    click.echo(f"  the person     {asked['did']}")
 
 
 def _number(value: object) -> str:

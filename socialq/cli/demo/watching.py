@@ -77,7 +77,7 @@ def _table(lines: Sequence[TargetLine], *, rows: int) -> Table:
     table.add_column("post", no_wrap=True, overflow="ellipsis", ratio=4)
     for line in _interesting(lines)[:rows]:
         due = "" if line.publish_at is None else f"{line.publish_at:%H:%M:%S}"
-        account = line.account.partition(":")[2].partition("@")[0]
+        account = line.account.partition("@")[0]
         shown = Text(line.status.replace("_", " "), style=STATUS_STYLES.get(line.status, ""))
         table.add_row(
             due,

@@ -16,9 +16,10 @@ class World:
         """Use the sandbox at `url`."""
         self.url = url
 
-    def create_account(self, name: str, *, platform: str = "mastodon") -> dict[str, Any]:
-        """Make an account; returns its base_url and access_token."""
-        made: dict[str, Any] = self._ask("POST", "/_accounts", {"platform": platform, "account": name})
+    def create_account(self, name: str, *, platform: str, **wishes: str) -> dict[str, Any]:
+        """Make an account; returns its base_url, its tokens, and on some platforms its application."""
+        asked = {"platform": platform, "account": name, **wishes}
+        made: dict[str, Any] = self._ask("POST", "/_accounts", asked)
         return made
 
     def plan_faults(self, rules: list[dict[str, Any]]) -> None:
@@ -35,10 +36,14 @@ class World:
         found: list[dict[str, Any]] = self._ask("GET", "/_ledger")
         return found
 
-    def calls(self, *, platform: str = "mastodon") -> dict[str, dict[str, int]]:
-        """Count publish requests and accepted ones, by account."""
-        found: dict[str, dict[str, int]] = self._ask("GET", "/_calls").get(platform, {})
-        return found
+    def calls(self) -> dict[tuple[str, str], dict[str, int]]:
+        """Count publish requests and accepted ones, by platform and account."""
+        found: dict[str, dict[str, dict[str, int]]] = self._ask("GET", "/_calls")
+        return {
+            (platform, account): count
+            for platform, counts in found.items()
+            for account, count in counts.items()
+        }
 
     def requests(self) -> list[dict[str, Any]]:
         """Read the publish requests, oldest first."""

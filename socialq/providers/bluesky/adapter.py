@@ -7,6 +7,7 @@ one.
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,9 +27,11 @@ from socialq.providers.bluesky.answers import read_created, read_deleted
 from socialq.providers.bluesky.calls import procedure
 from socialq.providers.bluesky.facets import handles_in
 from socialq.providers.bluesky.limits import DEFAULT_LIMITS, POST
+from socialq.providers.bluesky.options import OPTIONS
 from socialq.providers.bluesky.rate import used_up
 from socialq.providers.bluesky.record_keys import key_of
 from socialq.providers.bluesky.rules import check_parts
+from socialq.providers.post_forms import PostForm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,12 +48,14 @@ if TYPE_CHECKING:
     from socialq.providers.base import AccountAccess, AppCredentials, Connection, Part, PrepareStep, Refreshed
     from socialq.providers.consent import Granted
     from socialq.providers.http import Answer, Call, Http
+    from socialq.providers.options import Option
 
 
 class Bluesky(Adapter):
     """Bluesky and other servers of its protocol. Holds no state of accounts or targets."""
 
     platform: ClassVar[str] = "bluesky"
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
     # What an app password may do can't be narrowed: whoever has one may post.
     required_scopes: ClassVar[frozenset[str]] = frozenset()
     # Asked by its own key, a server answers from where it writes; a request that still runs gets a moment.
@@ -143,6 +148,15 @@ class Bluesky(Adapter):
     def usage(self, answer: Answer) -> RateLimited | Ours | None:
         """Read from the headers that nothing is left of a limit."""
         return used_up(answer)
+
+    # at://did:plc:…/app.bsky.feed.post/3k… and https://bsky.app/profile/quillmoss.example/post/3k…
+    post_forms: ClassVar[tuple[PostForm, ...]] = tuple(
+        PostForm(re.compile(form), f"at://{{account}}/{POST}/{{key}}")
+        for form in (
+            rf"at://(?P<by>[^/]+)/{re.escape(POST)}/(?P<key>[\w.~:-]+)",
+            r"https://bsky\.app/profile/(?P<by>[^/]+)/post/(?P<key>[\w.~:-]+)",
+        )
+    )
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build `deleteRecord`; None for an id that is no post's address."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from socialq.providers.options import Option
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,6 +23,17 @@ REPLY_RULES: Final = {
 LABELS: Final = ("sexual", "nudity", "porn", "graphic-media")
 MOST_LANGUAGES: Final = 3
 LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+OPTIONS: Final = (
+    Option("language", "words", "The languages of the text, up to three ISO 639 codes such as de."),
+    Option(
+        "reply_settings", "choices", "Who may reply; everyone where it is left out.", (NOBODY, *REPLY_RULES)
+    ),
+    Option("labels", "choices", "Warnings that the author gives the post.", LABELS),
+    Option("link_card.uri", "text", "The link of a card below the text, on a post without files."),
+    Option("link_card.title", "text", "The title of that card, which Bluesky does not look up."),
+    Option("link_card.description", "text", "The words below the card's title."),
+)
 
 
 def languages_of(options: Mapping[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ promises no deduplication: it refuses only the very text of a page's last post, 
 from __future__ import annotations
 
 import json
+import re
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,11 +25,12 @@ from socialq.providers.facebook.hosts import api
 from socialq.providers.facebook.limits import MEDIA_RULES
 from socialq.providers.facebook.pages import read_page
 from socialq.providers.facebook.photos import photo_ids, photo_steps
-from socialq.providers.facebook.rules import check_parts
+from socialq.providers.facebook.rules import OPTIONS, check_parts
 from socialq.providers.facebook.sending import Waiting
 from socialq.providers.facebook.videos import finish_call, video_steps
 from socialq.providers.graph.answers import read_usage
 from socialq.providers.http import Call
+from socialq.providers.post_forms import PostForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,12 +47,14 @@ if TYPE_CHECKING:
     from socialq.providers.base import AccountAccess, Connection, MediaRules, Part, PrepareStep, Problem
     from socialq.providers.consent import Consent
     from socialq.providers.http import Answer, Http
+    from socialq.providers.options import Option
 
 
 class Facebook(Adapter):
     """Facebook Pages. Holds no state of accounts or targets."""
 
     platform: ClassVar[str] = "facebook"
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
     api_root: ClassVar[str] = "https://graph.facebook.com"
     required_scopes: ClassVar[frozenset[str]] = frozenset({"pages_manage_posts", "pages_read_engagement"})
     # A post is listed within seconds; nothing is promised, so it gets a minute.
@@ -128,6 +132,12 @@ class Facebook(Adapter):
         """Say of each `@name` that it will stand there as plain text."""
         del http, account
         return plain_mentions(parts)
+
+    # https://www.facebook.com/12_34 and https://www.facebook.com/quillmoss/posts/34
+    post_forms: ClassVar[tuple[PostForm, ...]] = tuple(
+        PostForm(re.compile(rf"https://(?:www|m|web)\.facebook\.com/{form}(?:[/?].*)?"), "{account}_{number}")
+        for form in (r"(?P<by>\d+)_(?P<number>\d+)", r"(?P<by>[\w.]+)/posts/(?P<number>\d+)")
+    )
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build `DELETE /{id}`, for a post, a video or a comment. Only what this application made can be deleted."""

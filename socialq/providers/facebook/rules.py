@@ -14,12 +14,19 @@ from urllib.parse import urlsplit
 from socialq.providers.base import Problem
 from socialq.providers.facebook.forms import FORMATS, form_of, is_own_link, is_upright, is_video
 from socialq.providers.facebook.limits import DEFAULT_LIMITS, MEBIBYTE
+from socialq.providers.options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from socialq.providers.base import MediaItem, Part
 
+OPTIONS: Final = (
+    Option("link", "text", "A link that is shown as a card, on a post without files."),
+    Option("link_preview", "yes or no", "Whether the first link of the text is shown as a card."),
+    Option("format", "choice", "What becomes of a video.", FORMATS),
+    Option("title", "text", "The title of a video."),
+)
 _LONGEST_TITLE: Final = 255
 
 

@@ -18,7 +18,7 @@ from socialq.providers.instagram.containers import InstagramContainers
 from socialq.providers.instagram.hosts import api, root
 from socialq.providers.instagram.limits import DEFAULT_LIMITS, MEDIA_RULES
 from socialq.providers.instagram.profile import Profile, read_profile
-from socialq.providers.instagram.rules import check_parts
+from socialq.providers.instagram.rules import OPTIONS, check_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from socialq.providers.containers.finder import Sought
     from socialq.providers.graph.listing import Listing
     from socialq.providers.http import Call, Http
+    from socialq.providers.options import Option
 
 _LAG: Final = timedelta(seconds=30)
 
@@ -38,6 +39,7 @@ class Instagram(ContainerAdapter):
     """Instagram. Holds no state of accounts or targets."""
 
     platform: ClassVar[str] = "instagram"
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
     api_root: ClassVar[str] = "https://graph.instagram.com"
     required_scopes: ClassVar[frozenset[str]] = frozenset(
         {"instagram_business_basic", "instagram_business_content_publish"}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from socialq.providers.base import Problem
 from socialq.providers.instagram.limits import DEFAULT_LIMITS, IMAGE_TYPES, MEBIBYTE, VIDEO_TYPES
+from socialq.providers.options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,20 @@ _HASHTAG: Final = re.compile(r"[#＃]\w+")
 _MENTION: Final = re.compile(r"(?<!\w)@[A-Za-z0-9_.]+")
 _USER_NAME: Final = re.compile(r"[A-Za-z0-9_.]{1,30}")
 _RATIO_GRAIN: Final = 0.005
+
+OPTIONS: Final = (
+    Option(
+        "collaborators",
+        "words",
+        "User names that are asked to share the post as theirs, with commas between.",
+    ),
+    Option("share_to_feed", "yes or no", "Whether a reel is shown among the posts as well."),
+    Option(
+        "thumb_offset_ms",
+        "number",
+        "Which moment of a video is its cover, in milliseconds from its beginning.",
+    ),
+)
 
 
 def check_parts(parts: Sequence[Part], limits: Mapping[str, Any]) -> list[Problem]:

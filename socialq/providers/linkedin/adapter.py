@@ -7,6 +7,7 @@ person to settle. A post that repeats another of the last ten minutes is refused
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -23,10 +24,11 @@ from socialq.providers.linkedin.content import comment_body, is_comment, post_bo
 from socialq.providers.linkedin.finder import Look
 from socialq.providers.linkedin.limits import DEFAULT_LIMITS, MEDIA_RULES
 from socialq.providers.linkedin.media import asset_urns, steps_left
-from socialq.providers.linkedin.rules import check_parts
+from socialq.providers.linkedin.rules import OPTIONS, check_parts
 from socialq.providers.linkedin.said import evidence
 from socialq.providers.linkedin.uploads import Waiting
-from socialq.providers.linkedin.urns import author_kind, comment_name, in_path, post_urn
+from socialq.providers.linkedin.urns import AuthorKind, author_kind, comment_name, in_path, post_urn
+from socialq.providers.post_forms import PostForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +39,13 @@ if TYPE_CHECKING:
     from socialq.providers.base import AccountAccess, AppCredentials, Part, PrepareStep, Problem
     from socialq.providers.consent import Consent
     from socialq.providers.http import Answer, Call, Http
+    from socialq.providers.options import Option
 
 _READS_POSTS: Final = "r_organization_social"
+_POSTS_AS: Final[Mapping[AuthorKind, frozenset[str]]] = {
+    "person": frozenset({"w_member_social"}),
+    "organization": frozenset({"w_organization_social"}),
+}
 _NOT_AN_AUTHOR: Final = Evidence(
     code="linkedin.not_an_author",
     message="LinkedIn's authors are urn:li:person:… and urn:li:organization:…, and this is neither",
@@ -49,10 +56,11 @@ class LinkedIn(Adapter):
     """LinkedIn. Holds no state of accounts or targets."""
 
     platform: ClassVar[str] = "linkedin"
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
     api_root: ClassVar[str] = REAL_API
     # A token lives for sixty days: a week leaves time for a refresh that fails.
     refresh_ahead: ClassVar[timedelta] = timedelta(days=7)
-    # A person and an organisation need different ones; each is checked when it is connected.
+    # A person and an organisation need different ones: see `required_scopes_of`.
     required_scopes: ClassVar[frozenset[str]] = frozenset()
     # LinkedIn promises nothing about how soon a post is listed; an organisation's gets a minute.
     finder: ClassVar[Finder | None] = Finder(lag=timedelta(minutes=1))
@@ -129,10 +137,25 @@ class LinkedIn(Adapter):
         look = Look(http, account, part, now=self._waiting.clock.now())
         return look.run(sent_after=sent_after, claimed_ids=claimed_ids)
 
+    def required_scopes_of(self, remote_user_id: str) -> frozenset[str]:
+        """A person posts with the member's permission, an organisation with its own."""
+        kind = author_kind(remote_user_id)
+        return frozenset() if kind is None else _POSTS_AS[kind]
+
     def finder_of(self, *, remote_user_id: str, scopes: frozenset[str]) -> Finder | None:
         """An organisation's posts can be read with the permission for it; a person's by nobody."""
         is_organization = author_kind(remote_user_id) == "organization"
         return self.finder if is_organization and _READS_POSTS in scopes else None
+
+    # urn:li:share:1 and https://www.linkedin.com/feed/update/urn:li:share:1/: neither says whose post it is.
+    post_forms: ClassVar[tuple[PostForm, ...]] = (
+        PostForm(
+            re.compile(
+                r"(?:https://(?:www\.)?linkedin\.com/feed/update/)?"
+                r"(?P<id>urn:li:(?:share|ugcPost|activity):\d{1,25})(?:[/?].*)?"
+            )
+        ),
+    )
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build the deletion of a post or a comment; both may be repeated."""

@@ -15,11 +15,21 @@ from socialq.providers.base import Problem
 from socialq.providers.linkedin.content import VISIBILITIES, is_comment, visibility_of
 from socialq.providers.linkedin.limits import DEFAULT_LIMITS, MEGABYTE
 from socialq.providers.linkedin.little_text import little_text, visible_text
+from socialq.providers.options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from socialq.providers.base import MediaItem, Part
+
+OPTIONS: Final = (
+    Option("visibility", "choice", "Who sees the post.", tuple(word.lower() for word in VISIBILITIES)),
+    Option("reshare_disabled", "yes or no", "Whether nobody may share the post."),
+    Option("title", "text", "The title of a document or a video."),
+    Option("article_source", "text", "The link of a card below the text."),
+    Option("article_title", "text", "The title of that card, which LinkedIn does not look up."),
+    Option("article_description", "text", "The words below the card's title."),
+)
 
 _KINDS: Final = (("image", "images"), ("video", "videos"), ("document", "documents"))
 

@@ -29,7 +29,7 @@ from socialq.providers.mastodon.finder import Look
 from socialq.providers.mastodon.limits import DEFAULT_LIMITS, deduplicates_by_key, media_rules, read_limits
 from socialq.providers.mastodon.media import Waiting, media_ids, steps_left
 from socialq.providers.mastodon.mentions import unknown_mentions
-from socialq.providers.mastodon.rules import check_parts
+from socialq.providers.mastodon.rules import OPTIONS, check_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from socialq.providers.base import AccountAccess, Part, PrepareStep, Problem
     from socialq.providers.consent import Consent
     from socialq.providers.http import Answer, Http
+    from socialq.providers.options import Option
 
 _COVERED_BY: Final = {
     "read": ("read:accounts", "read:statuses"),
@@ -61,6 +62,7 @@ class Mastodon(Adapter):
     """Mastodon and compatible servers. Holds no state of accounts or targets."""
 
     platform: ClassVar[str] = "mastodon"
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
     consent: ClassVar[Consent | None] = MastodonConsent()
     required_scopes: ClassVar[frozenset[str]] = frozenset({"write:statuses", "write:media", "read:statuses"})
     # The listing reads the database that the create wrote to; a lagging replica is given a moment.

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from socialq.domain.text import find_urls, grapheme_count
 from socialq.providers.base import Problem
 from socialq.providers.mastodon.limits import DEFAULT_LIMITS
+from socialq.providers.options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     from socialq.providers.base import MediaItem, Part
 
 VISIBILITIES: Final = ("public", "unlisted", "private", "direct")
+
+OPTIONS: Final = (
+    Option("visibility", "choice", "Who sees the post.", VISIBILITIES),
+    Option("language", "text", "The language of the text, an ISO 639 code such as de."),
+    Option("spoiler_text", "text", "A content warning: the text is folded under it."),
+    Option("sensitive", "yes or no", "Whether files are hidden until somebody asks for them."),
+)
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _MENTION: Final = re.compile(r"(?<![=/\w])@(?P<user>[A-Za-z0-9_]+(?:[.-]+[A-Za-z0-9_]+)*)@\w+(?:[.-]+\w+)*")

@@ -22,7 +22,7 @@ from socialq.providers.threads.dialect import THREADS
 from socialq.providers.threads.hosts import api, root
 from socialq.providers.threads.limits import DEFAULT_LIMITS, MEDIA_RULES
 from socialq.providers.threads.profile import read_profile
-from socialq.providers.threads.rules import check_parts
+from socialq.providers.threads.rules import OPTIONS, check_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from socialq.providers.containers.finder import Sought
     from socialq.providers.graph.listing import Listing
     from socialq.providers.http import Http
+    from socialq.providers.options import Option
 
 _READ_REPLIES: Final = "threads_read_replies"
 # A post is listed within seconds; nothing is promised, so it gets half a minute.
@@ -45,6 +46,7 @@ class Threads(ContainerAdapter):
     """Threads. Holds no state of accounts or targets."""
 
     platform: ClassVar[str] = "threads"
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
     api_root: ClassVar[str] = "https://graph.threads.net"
     required_scopes: ClassVar[frozenset[str]] = frozenset({"threads_basic", "threads_content_publish"})
     finder: ClassVar[Finder | None] = Finder(lag=_LAG)

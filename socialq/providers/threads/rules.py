@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from socialq.providers.base import Problem
+from socialq.providers.options import Option
 from socialq.providers.threads.length import distinct_links, threads_length
 from socialq.providers.threads.limits import DEFAULT_LIMITS, IMAGE_TYPES, MEBIBYTE, VIDEO_TYPES
 
@@ -26,6 +27,12 @@ REPLY_CONTROLS: Final = (
     "mentioned_only",
     "parent_post_author_only",
     "followers_only",
+)
+
+OPTIONS: Final = (
+    Option("reply_control", "choice", "Who may reply.", REPLY_CONTROLS),
+    Option("topic_tag", "text", "The topic that the post is filed under."),
+    Option("link_attachment", "text", "A link that is shown as a card, on a post without files."),
 )
 
 

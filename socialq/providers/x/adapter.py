@@ -6,6 +6,7 @@ one use and comes back as a new one.
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,6 +15,7 @@ from socialq.domain.clock import Clock, SystemClock
 from socialq.domain.outcomes import Evidence, RateLimited, Rejected
 from socialq.providers.base import Adapter, Connection, Finder, KeyDeduplication, MediaRules
 from socialq.providers.http import Call, NetworkFailure, transient_failure
+from socialq.providers.post_forms import PostForm
 from socialq.providers.x import tokens
 from socialq.providers.x.answers import read_created, read_deleted, read_failure
 from socialq.providers.x.consent import API_ROOT, XConsent
@@ -23,7 +25,7 @@ from socialq.providers.x.media import media_ids, steps_left
 from socialq.providers.x.mentions import unknown_mentions
 from socialq.providers.x.problems import data_of, digits_id, evidence
 from socialq.providers.x.rate import used_up
-from socialq.providers.x.rules import check_parts
+from socialq.providers.x.rules import OPTIONS, check_parts
 from socialq.providers.x.uploads import Waiting
 
 if TYPE_CHECKING:
@@ -41,12 +43,14 @@ if TYPE_CHECKING:
     )
     from socialq.providers.consent import Consent
     from socialq.providers.http import Answer, Http
+    from socialq.providers.options import Option
 
 
 class X(Adapter):
     """X. Holds no state of accounts or targets."""
 
     platform: ClassVar[str] = "x"
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
     api_root: ClassVar[str] = API_ROOT
     consent: ClassVar[Consent | None] = XConsent()
     required_scopes: ClassVar[frozenset[str]] = frozenset(
@@ -142,6 +146,15 @@ class X(Adapter):
         del prepared
         look = Look(http, account, part, now=self._waiting.clock.now())
         return look.run(sent_after=sent_after, claimed_ids=claimed_ids)
+
+    # https://x.com/i/web/status/1 and https://x.com/quillmoss/status/1
+    post_forms: ClassVar[tuple[PostForm, ...]] = (
+        PostForm(
+            re.compile(
+                r"https://(?:www\.)?(?:x|twitter)\.com/(?:i/web|(?P<by>\w{1,15}))/status/(?P<id>\d{1,19})(?:[/?].*)?"
+            )
+        ),
+    )
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build `DELETE /2/tweets/:id`."""

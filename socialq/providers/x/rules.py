@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from socialq.providers.base import Problem
+from socialq.providers.options import Option
 from socialq.providers.x.length import CHARACTERS_PER_LINK, weighted_length
 from socialq.providers.x.limits import DEFAULT_LIMITS, MEBIBYTE
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from socialq.providers.base import MediaItem, Part
 
 REPLY_SETTINGS: Final = ("following", "mentionedUsers", "subscribers", "verified")
+OPTIONS: Final = (
+    Option("reply_settings", "choice", "Who may reply; everyone where it is left out.", REPLY_SETTINGS),
+)
 GIF: Final = "image/gif"
 
 _INVALID: Final = re.compile("[\ufffe\ufeff\uffff]")

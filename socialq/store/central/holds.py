@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
 from uuid import UUID
 
-from socialq.store.central import alarms, dispatch_index
+from socialq.store.central import alarms, dispatch_index, troubles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -163,6 +163,9 @@ def lift(
     wanted: Collection[str] = ALL_SOURCES if sources is None else sources
     with database.transaction(actor=actor) as session:
         lifted = session.run(_LIFT, {"scope": scope, "keys": [key], "sources": sorted(wanted)}) > 0
+        if lifted and "breaker" in wanted:
+            # Whoever lifts it has looked: one more failure must not be one too many.
+            troubles.forget(session, scope=scope, key=key)
     if lifted:
         _reapply(database, scope=scope, key=key, until=_BEFORE_EVERYTHING)
         clear_ended_alarms(database)

@@ -359,6 +359,8 @@ def test_an_unreachable_redis_is_told_by_health_and_up(
 ) -> None:
     """`health` lists it among the problems; `up` refuses to start."""
     monkeypatch.setenv("SOCIALQ_REDIS_URL", f"redis://127.0.0.1:{free_port()}/0")
+    # Whatever runs on this machine, the web's port is free.
+    monkeypatch.setenv("SOCIALQ_WEB_PORT", str(free_port()))
 
     health, up = socialq("health"), socialq("up")
 

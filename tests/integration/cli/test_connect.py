@@ -180,3 +180,67 @@ def test_an_application_is_kept_for_everybody_or_for_one_agency(
     said = brand("account", "connect", "x", *where, "--port", port, "--browser")
     assert "Connected x:ada" in said.out
     assert brand("app", "add", "mastodon", "--client-id", "a").code == 2
+
+
+BLUESKY = ("account", "connect", "bluesky", "--tenant", "acme")
+
+
+def test_a_platform_without_consent_asks_for_a_name_and_an_app_password(
+    brand: Callable[..., Said], sandbox: RunningSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a terminal both are asked for, the password unseen; it is shown nowhere."""
+    made, asked = sandbox.create_account("sky-ida", "bluesky"), []
+
+    def prompt(text: str, **how: Any) -> str:
+        asked.append((text, how.get("hide_input", False)))
+        return str(made["app_password"] if how.get("hide_input") else made["handle"])
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.prompt", prompt)
+    said = brand(*BLUESKY, "--client", "Mill", "--sandbox")
+    assert asked == [("Handle", False), ("App password", True)]
+    assert f"Connected bluesky:{made['handle']}" in said.out
+    assert made["app_password"] not in said.out + said.err
+
+
+def test_a_name_and_a_file_with_the_app_password_are_not_asked_for(
+    brand: Callable[..., Said], sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    """A known account keeps its id, and nobody else's sign-in is taken for it."""
+    ida, eve = (sandbox.create_account(name, "bluesky") for name in ("sky-ida", "sky-eve"))
+    its, other = tmp_path / "its", tmp_path / "other"
+    its.write_text(ida["app_password"])
+    other.write_text(eve["app_password"])
+    new = (*BLUESKY, "--client", "Mill", "--base-url", ida["base_url"], "--identifier", ida["handle"])
+    [first] = brand(*new, "--token-file", its, "--json").json
+    [again] = brand(*BLUESKY, "--account", ida["handle"], "--token-file", its, "--json").json
+    stranger = ("--account", ida["handle"], "--identifier", eve["handle"], "--token-file", other)
+    refused = brand(*BLUESKY, *stranger)
+    assert first["id"] == again["id"]
+    assert refused.code == 1
+    assert "is another account" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ((), "--client"),
+        (("--client", "Mill"), "--base-url"),
+        (("--client", "Mill", "--sandbox"), "--identifier"),
+        (("--client", "Mill", "--sandbox", "--identifier", "ida"), "--token-file"),
+    ],
+)
+def test_without_a_terminal_what_is_missing_is_named(
+    brand: Callable[..., Said], more: tuple[str, ...], says: str
+) -> None:
+    """Nobody is there to be asked."""
+    said = brand(*BLUESKY, *more)
+    assert said.code == 2
+    assert says in said.err
+
+
+def test_a_platform_with_consent_takes_no_app_password(brand: Callable[..., Said]) -> None:
+    """It is said, not overlooked."""
+    said = brand("account", "connect", "x", *WHERE, "--identifier", "ida")
+    assert said.code == 2
+    assert "asks for consent" in said.err

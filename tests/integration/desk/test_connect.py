@@ -36,6 +36,9 @@ class Platform:
             limits=told.get("limits", {"max_characters": 500}),
         )
 
+    def required_scopes_of(self, remote_user_id):
+        return self.required_scopes
+
     def connect(self, http, *, base_url, token, remote_user_id=None):
         # A transaction that has done anything holds the lock on its own id; all sessions may see locks.
         self.open_transactions += self.stores.central.autocommit(

@@ -93,7 +93,7 @@ def test_a_refresh_token_of_a_platform_that_never_refreshes_is_refused(
 
 def test_without_an_application_the_list_says_how_there_will_be_one(agency: Any):
     """An empty list is an answer, too."""
-    assert "account add --client-id" in agency("app", "list").out
+    assert "`socialq app add`" in agency("app", "list").out
 
 
 def test_a_hold_of_an_application_is_set_listed_and_lifted(agency: Any):

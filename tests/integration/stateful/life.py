@@ -171,6 +171,25 @@ class Life(RuleBasedStateMachine):
         for message in self.world.queue.take():
             self._handle(message)
 
+    @rule(
+        point=st.sampled_from(_POINTS), after=st.booleans(), crashes=st.booleans(), rounds=st.integers(0, 4)
+    )
+    def a_worker_is_overtaken(self, point: str, after: bool, crashes: bool, rounds: int) -> None:
+        """It stands still past its lease, for good or not; others find out, and go on with its work."""
+        self.relay()
+        self.dispatch()
+        message = self._taken(0, keep=True)
+        if message is None:
+            return
+        self._handle(message, pause_at=(point, after))
+        if crashes and self.stage.waiting:
+            self.stage.crash(self.stage.waiting[-1])
+        for _ in range(rounds):
+            self.time_passes(400)
+            self.sweep()
+            self.everything_moves()
+            self.what_must_always_hold()
+
     @precondition(lambda self: self.old)
     @rule(number=st.integers(0, 9))
     def deliver_an_old_one(self, number: int) -> None:

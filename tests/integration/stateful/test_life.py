@@ -1,6 +1,6 @@
 """Whatever happens to targets, in whatever order: each goes out once, and what is live is known.
 
-SOCIALQ_STATEFUL_EXAMPLES (60) says how many lives are tried; `make soak` tries many more.
+SOCIALQ_STATEFUL_EXAMPLES (150) says how many lives are tried; `make soak` tries many more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from socialq.store.stores import Stores
 
-EXAMPLES = int(os.environ.get("SOCIALQ_STATEFUL_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("SOCIALQ_STATEFUL_EXAMPLES", "150"))
 
 
 @pytest.mark.timeout(120 + EXAMPLES * 6)
@@ -51,7 +51,7 @@ def test_each_goes_out_once_and_what_is_live_is_known(
             database=None,
             derandomize=True,
             print_blob=True,
-            phases=[Phase.generate, Phase.shrink] if EXAMPLES <= 200 else [Phase.generate],
+            phases=[Phase.generate, Phase.shrink] if EXAMPLES <= 300 else [Phase.generate],
             suppress_health_check=list(HealthCheck),
         ),
     )

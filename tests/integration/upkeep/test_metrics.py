@@ -88,8 +88,9 @@ def test_what_waits_what_is_out_and_what_is_over_is_counted(world: World, wiring
     world.stores.central.pipelined(heartbeats.beat("dispatch"))
     world.arrange("UPDATE central.heartbeats SET beat_at = now() - interval '50 s'")
     world.arrange(
-        "INSERT INTO central.holds (scope, key, until, reason, set_by) VALUES"
-        " ('platform', 'x', now() + interval '1 h', 'r', 't'), ('cell', 'old', now() - interval '1 h', 'r', 't')"
+        "INSERT INTO central.holds (scope, key, source, until, reason, set_by) VALUES"
+        " ('platform', 'x', 'person', now() + interval '1 h', 'r', 't'),"
+        " ('cell', 'old', 'person', now() - interval '1 h', 'r', 't')"
     )
     seen = scrape(wiring)
     assert value(seen, "targets", cell="default", status="published") == 1

@@ -50,9 +50,21 @@ def test_done_rows_and_relayed_events_go_after_their_days(world: World):
     world.work_off()
     assert world.status(target) == "published"
     age(world, days=DAYS - 0.1)
-    assert prune(world) == {"index_rows": 0, "outbox_events": 0, "heartbeats": 0, "consents": 0}
+    assert prune(world) == {
+        "index_rows": 0,
+        "outbox_events": 0,
+        "heartbeats": 0,
+        "consents": 0,
+        "troubles": 0,
+    }
     age(world, days=0.2)
-    assert prune(world) == {"index_rows": 1, "outbox_events": 1, "heartbeats": 0, "consents": 0}
+    assert prune(world) == {
+        "index_rows": 1,
+        "outbox_events": 1,
+        "heartbeats": 0,
+        "consents": 0,
+        "troubles": 0,
+    }
     assert world.index_row(target) is None
     assert events(world) == []
     assert world.status(target) == "published"
@@ -176,7 +188,13 @@ def test_many_rows_go_in_batches_and_a_run_ends_in_time(world: World):
     world.work_off()
     age(world, days=DAYS + 1)
     assert prune(world, batch=2, run_seconds=0.0)["index_rows"] == 0
-    assert prune(world, batch=2) == {"index_rows": 5, "outbox_events": 5, "heartbeats": 0, "consents": 0}
+    assert prune(world, batch=2) == {
+        "index_rows": 5,
+        "outbox_events": 5,
+        "heartbeats": 0,
+        "consents": 0,
+        "troubles": 0,
+    }
 
 
 def test_heartbeats_of_workers_that_are_gone_go_and_those_of_windows_stay(world: World):

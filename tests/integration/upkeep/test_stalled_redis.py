@@ -18,6 +18,7 @@ from socialq.domain.states import NextKind
 from socialq.local import LocalServers
 from socialq.store.queue_lengths import QueueLengths
 from socialq.store.rate_buckets import RedisBuckets
+from tests.integration.pipeline.racing import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,10 +117,14 @@ def test_rows_are_put_back_and_go_out_when_redis_goes_on(
     servers.valkey.kill(signal.SIGCONT)
     # Redis had the stalled message in its socket: it may come through now, and is only a hint.
     before = queue.length()
-    dispatcher.scan()
-    row = world.index_row(target)
-    assert row is not None
-    assert (row["status"], row["sends"]) == ("enqueued", 1)
+
+    def sent() -> bool:
+        """Whether it is out: the dispatcher waits a moment after a failure before it asks again."""
+        dispatcher.scan()
+        row = world.index_row(target)
+        return row is not None and (row["status"], row["sends"]) == ("enqueued", 1)
+
+    wait_until(sent, what="the next try")
     assert queue.length() == before + 1
 
 

@@ -17,6 +17,10 @@ NEW_TENANTS = (
 )
 
 
+# Autovacuum reads the same counts and may come first: then there is nothing left to gather, or to count.
+LEFT_ALONE = "ALTER TABLE cell.tenant_state SET (autovacuum_enabled = false)"
+
+
 def analysed_rows(world: World) -> float:
     [row] = world.arrange("SELECT reltuples FROM pg_class WHERE oid = 'cell.tenant_state'::regclass")
     return float(row["reltuples"])
@@ -24,6 +28,7 @@ def analysed_rows(world: World) -> float:
 
 def test_a_table_that_grew_at_once_is_analysed_without_waiting_for_autovacuum(world: World):
     """A few hundred rows since the last time, and half of the table at least; then nothing until it grows again."""
+    world.arrange(LEFT_ALONE)
     world.arrange(NEW_TENANTS, count=400)
     statistics = Statistics(stores=world.stores)
     # What a session changed is told to the statistics a moment after its transaction.
@@ -41,10 +46,12 @@ def changed_rows(world: World) -> int:
 def test_a_table_of_which_little_changed_is_left_to_autovacuum(world: World):
     """A hundred new rows beside a thousand are no reason."""
     statistics = Statistics(stores=world.stores)
+    world.arrange(LEFT_ALONE)
     world.arrange(NEW_TENANTS, count=1000)
     wait_until(lambda: statistics.gather() > 0)
     wait_until(lambda: statistics.gather() == 0 and changed_rows(world) == 0)
     world.arrange(NEW_TENANTS, count=100)
-    wait_until(lambda: changed_rows(world) == 100)
+    # An idle session tells what it wrote up to ten seconds late: rows of the world's making may come on top.
+    changed = wait_until(lambda: (count := changed_rows(world)) >= 100 and count)
     assert statistics.gather() == 0
-    assert changed_rows(world) == 100
+    assert changed_rows(world) >= changed

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import structlog
 
     from socialq.upkeep.watching.findings import Finding
-
     from socialq.upkeep.watching.watch import Seen
     from tests.integration.pipeline.world import World
 
@@ -102,6 +101,19 @@ def test_whoever_dies_while_sending_leaves_it_to_another(rig: Rig):
     rig.world.arrange("UPDATE central.alarms SET telling_until = now() - interval '1 s'")
     watch.tell()
     assert len(rig.channel.sent) == 1
+
+
+def test_what_another_is_just_taking_is_left_to_it(rig: Rig):
+    """Nobody waits for the other, and nothing is told twice."""
+    silence(rig)
+    watch = rig.watch
+    watch.record(watch.look())
+    with rig.world.owner() as connection:
+        connection.execute("UPDATE central.alarms SET telling_until = now() + interval '1 min'")
+        watch.tell()
+        assert rig.channel.sent == []
+    watch.tell()
+    assert rig.channel.sent == []
 
 
 def test_alarms_of_every_other_kind_are_sent_too(rig: Rig):

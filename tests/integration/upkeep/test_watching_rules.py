@@ -251,7 +251,9 @@ def test_a_redis_that_is_away_is_told(rig: Rig):
     assert (found.key, found.red) == ("queue:unreachable", True)
 
 
-@pytest.mark.parametrize(("scope", "key"), [("platform", "mastodon"), ("app", str(uuid4()))])
+@pytest.mark.parametrize(
+    ("scope", "key"), [("platform", "mastodon"), ("app", "0e5c9a52-0a53-4c1e-9d0b-6d1f2f6a7c11")]
+)
 def test_an_application_or_platform_that_is_paused_is_told(rig: Rig, scope: Scope, key: str):
     """Until when, why, how many wait; nothing is red for it."""
     rig.world.post()

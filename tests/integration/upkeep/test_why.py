@@ -199,7 +199,7 @@ def test_a_queued_target_stops_at_the_claim(world: World):
 
 def test_in_flight_stops_at_the_platform(world: World):
     """Whether its request was sent, and until when its worker has."""
-    target = relayed(world)
+    target = world.post()
     claim = world.claim(target)
     why = ask(world, target)
     assert why.stopped_at == "platform"
