@@ -16,6 +16,7 @@ from benchmarks.seed import seed_tenant
 from benchmarks.throughput import measure
 
 _IDLE_SECONDS = 10.0
+_SETTLE_SECONDS = 15.0
 _CALLS = "SELECT sum(xact_commit) AS commits FROM pg_stat_database WHERE datname = current_database()"
 
 
@@ -29,6 +30,7 @@ def main() -> None:
     many, one = [], []
     with running_stub() as stub, running_stack({"SOCIALQ_MAX_ENQUEUED_PER_TENANT": "2000"}) as (_, wiring):
         measure(wiring, [seed_tenant(wiring, name="warm", accounts=64, base_url=stub)])
+        time.sleep(_SETTLE_SECONDS)
         idle_before = _idle_commits(wiring)
         for number in range(options.rounds):
             alone = seed_tenant(wiring, name=f"alone{number}", accounts=options.tenants, base_url=stub)
@@ -38,6 +40,8 @@ def main() -> None:
                 for each in range(options.tenants)
             ]
             many.append(options.tenants / measure(wiring, crowd))
+        # What sessions counted is told to the statistics a while later.
+        time.sleep(_SETTLE_SECONDS)
         idle_after = _idle_commits(wiring)
     ratios = [spread / alone for spread, alone in zip(many, one, strict=True)]
     report(

@@ -60,12 +60,10 @@ def skew(seconds: float, *, after_seconds: float = 0.0) -> None:
     _replace_clocks(off)
 
 
-def _from_text(text: str) -> dt.datetime:
-    return _true_datetime.fromisoformat(text)
-
-
 def _pickled(moment: Any) -> tuple[Any, tuple[str]]:
-    return _from_text, (moment.isoformat(),)
+    from celery.utils.time import maybe_iso8601
+
+    return maybe_iso8601, (moment.isoformat(),)
 
 
 def _replace_clocks(off: Callable[[], float]) -> None:

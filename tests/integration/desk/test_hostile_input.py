@@ -38,6 +38,12 @@ def test_an_option_with_a_character_that_nobody_takes_is_refused(agency, warning
         agency.plan(options={"spoiler_text": warning})
 
 
+def test_an_option_that_no_platform_of_the_post_knows_is_refused(agency):
+    """It would be stored and have no effect: a post for few would go to everybody."""
+    with pytest.raises(InputRefused, match="is no option on mastodon"):
+        agency.plan(options={"visibilty": "private"})
+
+
 def test_a_text_far_too_long_for_anybody_is_refused_before_it_is_counted(agency):
     """Ten million characters with their emoji and links: said at once."""
     began = time.monotonic()

@@ -96,7 +96,9 @@ def test_an_address_that_is_never_told_is_not_asked_for_for_ever(lanes: Lanes) -
     assert [(part["permalink"], part["tries"]) for part in parts(lanes, target)] == [(None, 5)]
 
 
-def test_a_question_that_breaks_leaves_the_post_published(lanes: Lanes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_that_breaks_leaves_the_post_published(
+    lanes: Lanes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever an adapter does after acceptance is nobody's failure, and sends nothing again."""
 
     def broken(*_: Any, **__: Any) -> None:
