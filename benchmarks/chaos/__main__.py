@@ -11,8 +11,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks.chaos.plan import WISHES, make_plan
+from benchmarks.chaos.plan import make_plan
 from benchmarks.chaos.running import run
+from benchmarks.chaos.wishes import WISHES
 from benchmarks.running import report
 from socialq.providers.registry import ADAPTERS
 

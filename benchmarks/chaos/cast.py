@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import requests
 
-from benchmarks.chaos.plan import WISHES
+from benchmarks.chaos.wishes import WISHES
 from socialq.desk import clients, connect, plan, tenants
 from socialq.domain.local_time import resolve
 from socialq.providers.base import AppCredentials

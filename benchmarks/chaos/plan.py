@@ -2,8 +2,8 @@
 
 Arrives: how many targets, for how long, the seed, how many faults. Leaves: a `Plan` of plain data with a digest.
 What must stay true: the same numbers give the same plan, wherever and whenever it is made; no rule blinds a
-finder but those that say so; two lost answers in a row are never planned for one account, since the second of
-one part is rightly left to a person.
+finder but those that say so; of each account one request at most is lost without effect, since a part that is
+lost so twice is rightly left to a person.
 """
 
 from __future__ import annotations
@@ -14,6 +14,18 @@ import random
 from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from benchmarks.chaos.wishes import (
+    ACCEPTING,
+    LOOKING,
+    LOSING,
+    PASSING,
+    PREPARING,
+    REFUSING,
+    WISHES,
+    WITHOUT_EFFECT,
+    Wish,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,60 +51,6 @@ TARGETS_OF_A_POST: Final = 8
 THREAD_PARTS: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What the plan asks of a platform."""
-
-    share: float
-    """Of all accounts, before shares are evened out over the platforms that are there."""
-    threads: bool = False
-    prepares: bool = False
-    """A text has steps of its own before it is published."""
-    limits_by_seconds: bool = True
-    """False: a rate limit of the platform lasts until the next minute or midnight, and is left out of the plan."""
-    account: tuple[tuple[str, Any], ...] = ()
-    """What the simulated account must be like."""
-    settings: tuple[tuple[str, Any], ...] = ()
-    """Switches of the simulated platform: equal texts stand in the plan, which some platforms would refuse."""
-
-
-WISHES: Final[dict[str, Wish]] = {
-    "mastodon": Wish(share=0.35, threads=True),
-    # Its first tokens end soon, so that each account's is refreshed in the midst of it all.
-    "x": Wish(
-        share=0.25,
-        threads=True,
-        account=(("expires_in", 30),),
-        settings=(("duplicate_window_s", 0),),
-    ),
-    "bluesky": Wish(share=0.15, threads=True),
-    "threads": Wish(share=0.1, prepares=True),
-    "facebook": Wish(share=0.1, limits_by_seconds=False, settings=(("refuses_repeats", False),)),
-    "linkedin": Wish(
-        share=0.05,
-        limits_by_seconds=False,
-        account=(("kind", "organization"),),
-        settings=(("duplicate_window_s", 0),),
-    ),
-}
-"""Platforms that post text. One that is not registered is left out."""
-
-LOSING: Final = (
-    "accept_then_hang",
-    "accept_then_reset",
-    "accept_then_500",
-    "refuse_500",
-    "reset_before",
-    "hang_before",
-    "empty_2xx",
-    "garbage_2xx",
-)
-"""At the step that publishes: afterwards nobody knows whether it is live."""
-REFUSING: Final = ("validation", "permission", "duplicate")
-"""The target fails, or waits for a person, and rightly so."""
-PASSING: Final = ("refuse_503", "slow", "rate_limit", "auth_revoked")
-LOOKING: Final = ("refuse_503", "reset_before", "slow", "rate_limit", "garbage_2xx")
-PREPARING: Final = ("refuse_503", "refuse_500", "reset_before", "slow")
 BLIND_SHARE: Final = 0.02
 REVOKED_SHARE: Final = 0.1
 """Of all accounts."""
@@ -336,11 +294,18 @@ def _rules(
     made = [rule for account in blinded for rule in _blinding(account)]
     # Every kind has its turn, however few rules there are.
     kinds = _kinds(dice)
+    without_effect: set[int] = set()
     for account, place in places:
         if len(made) >= wanted * 4 // 3:
             break
-        if not (account.blind or account.revoked):
-            made += _strike(dice, account, place, next(kinds), wish=wishes[account.platform])
+        if account.blind or account.revoked:
+            continue
+        kind = next(kinds)
+        if kind in WITHOUT_EFFECT and account.number in without_effect:
+            kind = dice.choice(ACCEPTING)
+        elif kind in WITHOUT_EFFECT:
+            without_effect.add(account.number)
+        made += _strike(dice, account, place, kind, wish=wishes[account.platform])
     return tuple(made)
 
 

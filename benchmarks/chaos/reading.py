@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import psycopg
 from psycopg.rows import dict_row
 
-from benchmarks.chaos.plan import REFUSING
 from benchmarks.chaos.verdict import PartState, TargetState
+from benchmarks.chaos.wishes import REFUSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -25,7 +25,6 @@ SHORTENED: Final[dict[str, str]] = {
     "breaker_window_seconds": "20",
     "breaker_hold_seconds": "5",
     "breaker_platform_hold_seconds": "5",
-    "breaker_platform_hold_seconds": "5",
 }
 """By field name. The budget is longer than by default: the plan disturbs one target more often than a bad day."""
 
