@@ -66,6 +66,9 @@ broker_transport_options = {
 task_publish_retry = False
 event_queue_prefix = "socialq-events"
 control_exchange = "socialq-control"
+# Only questions are answered: `socialq up` asks who is there, `demo` what is under way. Orders, such as `shutdown`,
+# need no more than a line in Redis, so workers know none (`socialq.worker.remote_control`); Flower shows the events.
+worker_enable_remote_control = True
 
 beat_schedule = ticks.beat_schedule
 # Goes on ticking when the machine's clock is set.

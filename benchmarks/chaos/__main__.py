@@ -9,6 +9,7 @@ the platforms' ledger is compared with the database. Exit code 1 on any differen
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 
 from benchmarks.chaos.plan import make_plan
@@ -46,6 +47,8 @@ def main() -> None:
     if options.plan_only:
         report({"plan": plan.digest, "targets": plan.targets, "rules": len(plan.rules)}, as_json=options.json)
         return
+    # Told to end, it ends its processes first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     outcome = run(plan, drain_seconds=options.drain_seconds, keep=options.keep_logs)
     differences = list(outcome.differences)
     if outcome.numbers["faults_injected"] < faults:

@@ -179,25 +179,25 @@ def _accounts(
     """About ten targets to an account; every platform has an account with every tenant."""
     names, shares = list(wishes), [wish.share for wish in wishes.values()]
     wanted = max(targets // 10, tenants * len(names))
-    blind_count = max(1, round(wanted * BLIND_SHARE))
-    special = dice.sample(range(wanted // 2, wanted), blind_count + max(1, round(wanted * REVOKED_SHARE)))
-    blind, revoked = set(special[:blind_count]), set(special[blind_count:])
-    made = []
-    for number in range(wanted):
-        tenant = number % tenants
-        seat = number // tenants
-        platform = names[seat] if seat < len(names) else dice.choices(names, shares)[0]
-        made.append(
-            PlannedAccount(
-                number=number,
-                name=f"chaos{number}",
-                platform=platform,
-                tenant=tenant,
-                blind=number in blind,
-                revoked=number in revoked,
-            )
+    platforms = [
+        names[seat] if seat < len(names) else dice.choices(names, shares)[0]
+        for seat in (number // tenants for number in range(wanted))
+    ]
+    blindable = [number for number in range(wanted) if wishes[platforms[number]].blindable]
+    blind = set(dice.sample(blindable, min(len(blindable), max(1, round(wanted * BLIND_SHARE)))))
+    seeing = [number for number in range(wanted) if number not in blind]
+    revoked = set(dice.sample(seeing, max(1, round(wanted * REVOKED_SHARE))))
+    return tuple(
+        PlannedAccount(
+            number=number,
+            name=f"chaos{number}",
+            platform=platforms[number],
+            tenant=number % tenants,
+            blind=number in blind,
+            revoked=number in revoked,
         )
-    return tuple(made)
+        for number in range(wanted)
+    )
 
 
 def _posts(

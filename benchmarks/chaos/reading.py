@@ -27,7 +27,9 @@ WHERE status IN ('scheduled', 'retry_scheduled', 'publishing', 'unknown_outcome'
 _TARGETS: Final = """
 SELECT t.id, t.account_id, t.status, t.reason, v.content,
        (SELECT jsonb_agg(jsonb_build_array(p.part_no, p.remote_id) ORDER BY p.part_no)
-        FROM cell.target_parts p WHERE p.target_id = t.id) AS parts
+        FROM cell.target_parts p WHERE p.target_id = t.id) AS parts,
+       EXISTS (SELECT FROM cell.target_history h WHERE h.target_id = t.id
+               AND h.to_status = 'unknown_outcome' AND h.actor = 'sweep') AS lost_with_worker
 FROM cell.post_targets t JOIN cell.post_versions v ON v.id = t.version_id
 """
 
@@ -67,6 +69,7 @@ class Reading:
                     reason=row["reason"],
                     parts=parts,
                     was_cancelled=row["id"] in cancelled,
+                    lost_with_worker=row["lost_with_worker"],
                 )
             )
         return found

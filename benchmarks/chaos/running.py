@@ -134,6 +134,7 @@ def _perform(stack: LocalStack, wiring: Wiring, plan: Plan, *, drain_seconds: fl
         "wrongly_failed": verdict.wrongly_failed,
         "needs_attention": verdict.needs_attention,
         "needs_attention_where_the_finder_was_blinded": verdict.attention_of_the_blind,
+        "needs_attention_where_a_killed_worker_lost_it_again": verdict.lost_twice,
         "drain_seconds": round(drained_seconds, 1),
         "statuses": dict(sorted(verdict.statuses.items())),
         "live_posts": len(ledger),

@@ -43,6 +43,8 @@ class TargetState:
     parts: tuple[PartState, ...]
     was_cancelled: bool
     """Whether a person asked for it."""
+    lost_with_worker: bool = False
+    """Whether one of its answers was lost because a worker died."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,6 +57,8 @@ class Verdict:
     needs_attention: int = 0
     """Where a finder could have told."""
     attention_of_the_blind: int = 0
+    lost_twice: int = 0
+    """Lost without effect by the plan's rule and once more by a killed worker: rightly a person's."""
     statuses: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
 
@@ -173,6 +177,8 @@ def _judge(target: TargetState, found: Verdict) -> None:
             found.differences.append(f"{_named(target)} is {target.status} without a reason")
         elif target.blind:
             found.attention_of_the_blind += 1
+        elif target.reason == "unknown_twice" and target.lost_with_worker:
+            found.lost_twice += 1
         else:
             found.needs_attention += 1
             found.differences.append(f"{_named(target)} is {target.status} ({target.reason})")

@@ -17,6 +17,8 @@ class Wish:
     """A text has steps of its own before it is published."""
     limits_by_seconds: bool = True
     """False: a rate limit of the platform lasts until the next minute or midnight, and is left out of the plan."""
+    blindable: bool = True
+    """False: what looks for posts is asked while one is prepared, too, so that a blind account publishes nothing."""
     account: tuple[tuple[str, Any], ...] = ()
     """What the simulated account must be like."""
     settings: tuple[tuple[str, Any], ...] = ()
@@ -32,7 +34,7 @@ WISHES: Final[dict[str, Wish]] = {
         account=(("expires_in", 30),),
         settings=(("duplicate_window_s", 0),),
     ),
-    "bluesky": Wish(share=0.15, threads=True),
+    "bluesky": Wish(share=0.15, threads=True, blindable=False),
     "threads": Wish(share=0.1, prepares=True),
     "facebook": Wish(share=0.1, limits_by_seconds=False, settings=(("refuses_repeats", False),)),
     "linkedin": Wish(

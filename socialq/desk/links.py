@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from socialq.desk.refusals import refusal
 from socialq.providers.post_forms import read_form
@@ -34,15 +34,24 @@ class RemotePost(NamedTuple):
 
 
 def remote_post(
-    link_or_id: str, *, base_url: str, handle: str, remote_user_id: str = "", forms: Iterable[PostForm] = ()
+    link_or_id: str,
+    *,
+    base_url: str,
+    handle: str,
+    remote_user_id: str = "",
+    forms: Iterable[PostForm] = (),
+    naming: str = "",
 ) -> RemotePost:
     """Read a link to a post, or its id, on the account `handle` at `base_url`. Raises `InputRefused`.
 
-    `forms` are those of the account's platform; what fits none is read as a link to the account's own server.
+    `forms` are those of the account's platform. What fits none is refused, with `naming` as the way out; where a
+    platform has no naming of its own, it is read as a link to the account's own server.
     """
     text = link_or_id.strip()
-    if (named := read_form(forms, text, handle=handle, remote_user_id=remote_user_id)) is not None:
+    if (named := read_form(forms, unquote(text), handle=handle, remote_user_id=remote_user_id)) is not None:
         return RemotePost(named, text if text.startswith("https://") else None)
+    if naming:
+        raise refusal(FIELD, text, f"is no id or link of a post of {handle}", naming)
     if "/" not in text:
         if not _ID.fullmatch(text):
             raise refusal(FIELD, text, "is neither a link nor an id", _WAY_OUT)

@@ -277,15 +277,17 @@ def _account_of(session: Session, target: Target) -> Row:
 
 def _named_post(link_or_id: str, account: Row) -> RemotePost:
     try:
-        forms = adapter_for(account["platform"]).post_forms
+        adapter = adapter_for(account["platform"])
+        forms, naming = adapter.post_forms, adapter.post_naming
     except UnknownPlatform:
-        forms = ()
+        forms, naming = (), ""
     return remote_post(
         link_or_id,
         base_url=account["base_url"],
         handle=account["handle"],
         remote_user_id=account["remote_user_id"],
         forms=forms,
+        naming=naming,
     )
 
 

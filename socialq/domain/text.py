@@ -18,6 +18,7 @@ THREAD_SEPARATOR: Final = "---"
 # Everything that Unicode calls a control (NUL among them) save tab and newline, and lone surrogates, which
 # have no UTF-8 form: PostgreSQL refuses NUL, and JSON encoders write surrogates that no platform reads.
 _FORBIDDEN: Final = regex.compile(r"[\p{Cc}\p{Cs}--[\t\n]]", regex.V1)
+_UNKEEPABLE: Final = regex.compile(r"[\0\p{Cs}]")
 _GRAPHEME: Final = regex.compile(r"\X")
 # A link starts where a word does, so that `xhttps://` and `@https://` are none, and runs to white space or to
 # a character that no link holds. What is punctuation of the sentence is taken off its end afterwards.
@@ -68,6 +69,19 @@ def harmless(text: str, *, longest: int) -> str:
     """Make one line that any database takes of a name from outside: what can't be kept becomes U+FFFD."""
     harmless_text: str = _FORBIDDEN.sub("\ufffd", text.replace("\n", " ").replace("\t", " "))
     return harmless_text[:longest]
+
+
+def is_keepable(value: object) -> bool:
+    """Say whether a database takes every text in a JSON value: PostgreSQL refuses NUL and lone surrogates."""
+    match value:
+        case str():
+            return _UNKEEPABLE.search(value) is None
+        case dict():
+            return all(is_keepable(key) and is_keepable(held) for key, held in value.items())
+        case list() | tuple():
+            return all(map(is_keepable, value))
+        case _:
+            return True
 
 
 def grapheme_count(text: str) -> int:

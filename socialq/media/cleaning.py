@@ -22,6 +22,7 @@ _WEBP_HAS_EXIF_OR_XMP: Final = 0x0C
 
 _SCAN, _END, _COMMENT = 0xDA, 0xD9, 0xFE
 _APP0, _APP2, _APP14, _APP15 = 0xE0, 0xE2, 0xEE, 0xEF
+_JFIF_BYTES: Final = 18
 _STANDALONE: Final = frozenset({0x01, *range(0xD0, 0xD9)})
 
 
@@ -39,13 +40,19 @@ def cleaned(data: bytes, mime_type: str) -> bytes:
 
 
 def _jpeg(data: bytes) -> Iterator[bytes]:
-    """Yield the segments that make the picture; metadata stands in APPn and comment segments."""
-    at, scanned = 2, False
+    """Yield the segments that make the picture; metadata stands in APPn and comment segments.
+
+    Bytes between segments are left out, as decoders skip them: a segment behind them is one as well.
+    """
+    at = 2
     yield data[:2]
-    while at + 4 <= len(data) and data[at] == 0xFF:
+    while (at := data.find(b"\xff", at)) != -1 and at + 4 <= len(data):
         marker = data[at + 1]
         if marker == 0xFF:  # a fill byte
             at += 1
+            continue
+        if marker == 0x00:
+            at += 2
             continue
         if marker == _END:
             yield data[at : at + 2]
@@ -55,29 +62,26 @@ def _jpeg(data: bytes) -> Iterator[bytes]:
             yield data[at : at + 2]
             at += 2
             continue
-        end = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
-        segment = data[at:end]
+        end = at + 2 + max(2, int.from_bytes(data[at + 2 : at + 4], "big"))
         if marker == _SCAN:
             end = _end_of_scan(data, end)
-            segment, scanned = data[at:end], True
-        if scanned or not _is_private_segment(marker, segment):
-            yield segment
+        yield _shown(marker, data[at:end])
         at = end
-    yield data[at:]
+    if at != -1:
+        yield data[at:]
 
 
-def _is_private_segment(marker: int, segment: bytes) -> bool:
-    if marker == _COMMENT:
-        return True
-    if not _APP0 <= marker <= _APP15:
-        return False
-    # JFIF's density, the colour profile, and Adobe's word on the colour transform decide how it looks.
-    shown = (
-        (marker == _APP0 and segment[4:9] == b"JFIF\0")
-        or (marker == _APP2 and segment[4:16] == b"ICC_PROFILE\0")
-        or marker == _APP14
-    )
-    return not shown
+def _shown(marker: int, segment: bytes) -> bytes:
+    """Return what of a segment decides how the picture looks."""
+    if marker != _COMMENT and not _APP0 <= marker <= _APP15:
+        return segment
+    if marker == _APP0 and segment[4:9] == b"JFIF\0" and len(segment) >= _JFIF_BYTES:
+        # Its density; a small picture may follow.
+        return segment[:2] + b"\0\x10" + segment[4:16] + b"\0\0"
+    if marker == _APP2 and segment[4:16] == b"ICC_PROFILE\0":
+        return segment
+    # Adobe's word on the colour transform.
+    return segment if marker == _APP14 and segment[4:9] == b"Adobe" else b""
 
 
 def _end_of_scan(data: bytes, at: int) -> int:

@@ -23,6 +23,12 @@ _MOST_TABLE_BYTES: Final = 16 * 1024 * 1024
 _CONTAINERS: Final = frozenset({b"moov", b"trak", b"mdia", b"minf", b"stbl", b"mvex"})
 _PRIVATE: Final = frozenset({b"udta", b"meta"})
 """Place, camera and title stand here, of the film or of a track."""
+_SHOWN: Final = frozenset({b"vide", b"soun"})
+"""Cameras keep where they were, second by second, in tracks of other kinds."""
+_PLACES: Final = frozenset({b"stsc", b"stsz", b"stz2", b"stco", b"co64"})
+_MOST_PLACES: Final = 100_000
+NO_BOX: Final = -8
+"""Stands for the begin of bytes that have no head of their own."""
 _XMP: Final = bytes.fromhex("be7acfcb97a942e89c71999491e3afac")
 _VIDEO_CODECS: Final = {
     b"avc1": "h264", b"avc3": "h264", b"hvc1": "hevc", b"hev1": "hevc", b"dvh1": "hevc", b"dvhe": "hevc",
@@ -82,6 +88,9 @@ class _Reader:
         if video is None or not video.get("codec"):
             raise BadVideo("no_video")
         audio = next((track for track in self._tracks if track.get("handler") == b"soun"), {})
+        for track in self._tracks:
+            if track.get("handler") not in _SHOWN:
+                self._hide(track)
         return self._told(video, audio)
 
     def _told(self, video: dict[str, Any], audio: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +117,7 @@ class _Reader:
     def _walk(self, start: int, end: int, track: dict[str, Any] | None = None) -> None:
         for kind, begin, inner, inner_end in self._children(start, end):
             if kind == b"trak":
-                found: dict[str, Any] = {"size": (0, 0)}
+                found: dict[str, Any] = {"size": (0, 0), "box": (begin, inner, inner_end)}
                 self._tracks.append(found)
                 self._walk(inner, inner_end, found)
             elif kind in _CONTAINERS:
@@ -139,6 +148,8 @@ class _Reader:
             self._read_description(start, end, track)
         elif kind == b"stts":
             track["samples"] = self._count_samples(start, end)
+        elif kind in _PLACES:
+            track[kind.decode()] = (start, end)
 
     def _clock(self, start: int) -> tuple[int, int]:
         """Read timescale and duration of `mvhd` and `mdhd`; a duration of all ones means unknown."""
@@ -182,6 +193,47 @@ class _Reader:
         (entries,) = struct.unpack(">I", self._bytes(start + 4, 4))
         table = self._bytes(start + 8, min(entries * 8, end - start - 8))
         return sum(count for count, _ in struct.iter_unpack(">II", table))
+
+    def _hide(self, track: dict[str, Any]) -> None:
+        """Note a track as private, and where its samples stand among those of the others."""
+        self._private.append(track["box"])
+        if b"moof" in self._order or "stz2" in track:
+            raise BadVideo("too_complex")
+        if not {"stsc", "stsz"} <= track.keys() or not track.keys() & {"stco", "co64"}:
+            return
+        for begin, end in self._chunks(track):
+            low, high = max(begin, 0), min(end, self._size)
+            if low >= high:
+                continue
+            if len(self._private) > _MOST_PLACES:
+                raise BadVideo("too_complex")
+            self._private.append((NO_BOX, low, high))
+
+    def _chunks(self, track: dict[str, Any]) -> Iterator[tuple[int, int]]:
+        """Yield where each chunk of a track's samples begins and ends."""
+        wide = "co64" in track
+        begins = self._table(track["co64" if wide else "stco"], ">Q" if wide else ">I")
+        runs = self._table(track["stsc"], ">III")
+        start, end = track["stsz"]
+        uniform, count = struct.unpack(">II", self._bytes(start + 4, 8))
+        sizes = [] if uniform else [size for (size,) in self._table((start + 4, end), ">I")]
+        sample = run = 0
+        for number, (begin,) in enumerate(begins, start=1):
+            while run + 1 < len(runs) and runs[run + 1][0] <= number:
+                run += 1
+            held = min(runs[run][1] if runs else 0, count - sample)
+            length = uniform * held if uniform else sum(sizes[sample : sample + held])
+            sample += held
+            yield begin, begin + length
+
+    def _table(self, place: tuple[int, int], row: str) -> list[tuple[int, ...]]:
+        """Read a table: version and flags, the number of its rows, its rows."""
+        start, end = place
+        (count,) = struct.unpack(">I", self._bytes(start + 4, 4))
+        size = struct.calcsize(row)
+        return list(
+            struct.iter_unpack(row, self._bytes(start + 8, min(count, (end - start - 8) // size) * size))
+        )
 
     def _children(self, start: int, end: int) -> Iterator[tuple[bytes, int, int, int]]:
         """Yield each box between `start` and `end`: kind, begin, begin of its content, end."""

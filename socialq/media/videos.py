@@ -37,7 +37,10 @@ _REFUSALS: Final = {
 
 
 class PrivateBox(NamedTuple):
-    """A box that holds metadata: where it begins, where its content begins, where it ends."""
+    """A box that holds metadata: where it begins, where its content begins, where it ends.
+
+    Samples of a hidden track have no head of their own: they begin before the file does.
+    """
 
     begin: int
     content: int

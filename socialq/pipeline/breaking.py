@@ -8,7 +8,7 @@ not count.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import structlog
@@ -17,6 +17,8 @@ from socialq.domain.breaking import opens
 from socialq.domain.outcomes import Rejected, Unknown
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from socialq.domain.breaking import BreakerLimits, TroubleKind
     from socialq.domain.targets import Target
     from socialq.domain.work import AccountRow
@@ -39,15 +41,23 @@ def trouble_of(outcome: object) -> TroubleKind | None:
 
 
 def note_trouble(
-    index: Index, outcome: object, *, account: AccountRow, target: Target, limits: BreakerLimits
+    index: Index,
+    outcome: object,
+    *,
+    account: AccountRow,
+    target: Target,
+    limits: BreakerLimits,
+    now: datetime,
 ) -> None:
-    """Count a settled outcome if it counts. At too many of them, hold and say so."""
+    """Count a settled outcome if it counts. At too many of them, hold and say so.
+
+    `now` is the database's time (aware): a worker whose own clock is off would hold for the wrong time.
+    """
     kind = trouble_of(outcome)
     if kind is None:
         return
     account_id, platform, tenant_id = account.id, account.platform, target.tenant_id
     counted = index.trouble(account_id=account_id, platform=platform, kind=kind, limits=limits)
-    now = datetime.now(UTC)
     for scope in opens(counted, limits):
         of_account = scope == "account"
         key = str(account_id) if of_account else platform

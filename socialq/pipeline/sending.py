@@ -18,6 +18,7 @@ from socialq.domain import keys
 from socialq.domain.ids import new_token
 from socialq.domain.outcomes import Accepted, Evidence, Ours, Prepared, RateLimited, Transient
 from socialq.domain.settlement import after_failure, cancelled_before_mark, expired
+from socialq.domain.text import is_keepable
 from socialq.domain.work import AccountBusy, ClaimRequest
 from socialq.pipeline.access import part_content
 from socialq.pipeline.pausing import learn
@@ -55,9 +56,12 @@ class Run:
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     answer: Answer | None = None
     """The last answer to a publish request, until what it says of the limits is read."""
+    began_at: float = 0.0
+    """On the monotonic clock, when the work had just been read."""
 
     def run(self) -> str:
         """Claim and send every part that is not live yet."""
+        self.began_at = self.publisher.clock.monotonic()
         part_state = self.work.next_part
         if part_state is None:
             return self._nothing_left()
@@ -160,6 +164,8 @@ class Run:
         """Run the steps that are left, storing each result; a word when the claim ends here."""
         while steps := self.adapter.prepare_steps(self.account, part, self._prepared(part.number)):
             result = steps[0].run(self.publisher.http)
+            if isinstance(result, Prepared) and not is_keepable(result.result):
+                result = Transient(evidence=_unkeepable(self.adapter.platform))
             if not isinstance(result, Prepared):
                 return self._settle(part.number, result)
             named = {steps[0].name: result.result}
@@ -211,7 +217,9 @@ class Run:
         answer, self.answer = self.answer, None
         if answer is not None:
             publisher = self.publisher
-            learn(publisher.index, self.work.account, self.adapter, answer, now=publisher.clock.now())
+            # By the database's clock: this machine's may be off, and the hold is everybody's.
+            since = timedelta(seconds=publisher.clock.monotonic() - self.began_at)
+            learn(publisher.index, self.work.account, self.adapter, answer, now=self.work.read_at + since)
 
     def _next_part(self, part: Part, outcome: Accepted) -> str:
         """Go on with a thread under the same claim, with the part that was just accepted as the parent."""
@@ -297,3 +305,10 @@ def _with_live_part(work: Work, part_no: int, answer: Accepted) -> Work:
         for part in work.parts
     )
     return replace(work, parts=parts)
+
+
+def _unkeepable(platform: str) -> Evidence:
+    return Evidence(
+        code=f"{platform}.unreadable",
+        message="the answer holds characters that no database keeps, such as NUL",
+    )

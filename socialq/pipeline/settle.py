@@ -127,11 +127,12 @@ class Settler:
     def decided(self, part_no: int, outcome: Failure, decide: Decide) -> str:
         """Settle by decision; an answer for a claim that is not ours any more is recorded all the same."""
         target = self.work.target
-        made: list[Decision] = []
+        made: list[tuple[Decision, datetime]] = []
 
         def remember(locked: Target, parts: Sequence[PartState], now: datetime) -> Decision:
-            made[:] = [decide(locked, parts, now)]
-            return made[0]
+            decision = decide(locked, parts, now)
+            made[:] = [(decision, now)]
+            return decision
 
         settled = self.targets.settle(
             tenant_id=target.tenant_id,
@@ -158,9 +159,17 @@ class Settler:
             code=outcome.evidence.code,
             part=part_no,
         )
-        hold_what_it_says(self.index, self.work, made[0].account)
+        decision, now = made[0]
+        hold_what_it_says(self.index, self.work, decision.account)
         self._follow(settled)
-        note_trouble(self.index, outcome, account=self.work.account, target=target, limits=self.rules.breaker)
+        note_trouble(
+            self.index,
+            outcome,
+            account=self.work.account,
+            target=target,
+            limits=self.rules.breaker,
+            now=now,
+        )
         return settled.status
 
     def _late(self, part: Part, answer: Accepted) -> str:

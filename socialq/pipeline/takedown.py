@@ -102,7 +102,9 @@ class Takedown:
             done.append(self._one(work, adapter, call, part_no, remote_id, reason=reason, actor=actor))
             if done[-1].state != "taken_down":
                 break
-        self._tell(work.target, done, all_of=len(self.takedowns.live(work.target)) == 0, actor=actor)
+        unsettled = [part.part_no for part in work.parts if part.unresolved]
+        all_of = len(self.takedowns.live(work.target)) == 0
+        self._tell(work.target, done, all_of=all_of, unsettled=unsettled, actor=actor)
         return done
 
     def _meant(self, target: Target, only: str | None) -> list[tuple[int, str]]:
@@ -159,16 +161,20 @@ class Takedown:
             return read_lost(answer, platform=adapter.platform)
         return adapter.read_takedown(answer)
 
-    def _tell(self, target: Target, done: Sequence[Taken], *, all_of: bool, actor: str) -> None:
+    def _tell(
+        self, target: Target, done: Sequence[Taken], *, all_of: bool, unsettled: Sequence[int], actor: str
+    ) -> None:
         """Write what was taken down into the target's history; one that is not published is withdrawn with it."""
         gone = [one.remote_id for one in done if one.state == "taken_down"]
         if not gone:
             return
+        # A part whose request's answer was lost may be live, and nobody has seen it: the target isn't withdrawn.
+        all_of = all_of and not unsettled
         withdrawn = all_of and target.status in _WITHDRAWN
         move = Move(
             to=TargetStatus.CANCELLED if withdrawn else target.status,
             reason="taken_down" if all_of else "partly_taken_down",
-            detail=f"taken down by {actor}: {', '.join(gone)}",
+            detail=f"taken down by {actor}: {', '.join(gone)}" + _may_be_live(unsettled),
             next_kind=None if withdrawn else target.next_kind,
             next_at=None if withdrawn else target.next_at,
             event="target.taken_down",
@@ -184,6 +190,13 @@ def _call(adapter: Adapter, account: AccountAccess, remote_id: str) -> Call:
         problem = f"{adapter.platform} takes nothing down by its API"
         raise _refusal(remote_id, problem, "delete it on the platform")
     return call
+
+
+def _may_be_live(part_numbers: Sequence[int]) -> str:
+    if not part_numbers:
+        return ""
+    named = ", ".join(str(number) for number in part_numbers)
+    return f"; part {named} may be live: the answer to its request was lost"
 
 
 def _state_of(outcome: TakedownOutcome) -> State:

@@ -208,6 +208,9 @@ class Adapter(ABC):
 
     post_forms: ClassVar[tuple[PostForm, ...]] = ()
     """How people name a post, where its id stands in no plain `…/123` of the account's own server."""
+    post_naming: ClassVar[str] = ""
+    """What to give for a post that no form names, as an imperative. Set: `post_forms` are all there is, and nothing
+    else is believed. Empty: links to the account's own server are read too."""
     options: ClassVar[tuple[Option, ...]] = ()
     """What a person may choose for a post here; `check` judges the values."""
     media_rules: ClassVar[MediaRules | None] = None

@@ -30,5 +30,7 @@ def read_form(forms: Iterable[PostForm], text: str, *, handle: str, remote_user_
             named = match.groupdict()
             by = named.pop("by", None)
             if by is None or by.casefold() in {handle.casefold(), remote_user_id.casefold()}:
-                return form.remote_id.format(**named, account=remote_user_id)
+                remote_id = form.remote_id.format(**named, account=remote_user_id)
+                # The account's own page is no post of it.
+                return remote_id if remote_id != remote_user_id else None
     return None

@@ -59,6 +59,8 @@ class _Ahead:
     """What the index knows that the cell has lost."""
 
     by_tenant: dict[UUID, list[UUID]] = field(default_factory=dict)
+    resting: dict[UUID, list[UUID]] = field(default_factory=dict)
+    """Of each tenant: targets at rest whose last change is lost. A person may have sent them since."""
     changed: list[UUID] = field(default_factory=list)
     lost: int = 0
 
@@ -72,6 +74,7 @@ class _Ahead:
                 self.by_tenant.setdefault(target["tenant_id"], []).append(mirrored["target_id"])
             elif status not in TERMINAL:
                 self.changed.append(mirrored["target_id"])
+                self.resting.setdefault(target["tenant_id"], []).append(mirrored["target_id"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +88,9 @@ class Quarantine:
 
     def check(self, cell: str) -> Quarantined | None:
         """Quarantine a cell whose database is not what it was; None: it is."""
-        place = quarantines.place(self.stores.cell(cell).machine)
+        # What was noted first: the count only grows, so a check that was noted meanwhile proves nothing.
         last = cells.position(self.stores.central, cell)
+        place = quarantines.place(self.stores.cell(cell).machine)
         gone_back = last is not None and place.position < last
         if place.moved or gone_back:
             log.error("cell_restored", cell=cell, moved=place.moved, gone_back=gone_back)
@@ -108,13 +112,16 @@ class Quarantine:
         doubted = sum(
             self._doubt(databases, tenant, ahead.by_tenant.get(tenant, []), since=recovered_to)
             for tenant in tenants
+        ) + sum(
+            self._doubt_resting(databases, tenant, ids, since=recovered_to)
+            for tenant, ids in ahead.resting.items()
         )
         with self.stores.central.transaction(actor=_ACTOR) as session:
             late_evidence.apply_again(session, cell=cell, since=recovered_to)
             index_rebuild.forget_cell(session, cell)
         self.rebuild(cell)
         place = quarantines.place(databases.machine)
-        cells.note_position(self.stores.central, cell, position=place.position)
+        cells.note_position(self.stores.central, cell, position=place.position, after_restore=True)
         quarantines.complete(databases.machine, tenants)
         done = Quarantined(
             cell=cell,
@@ -181,6 +188,16 @@ class Quarantine:
                 total += quarantines.doubt(
                     session, ids, since=since, first_look_seconds=self.first_look_seconds, detail=detail
                 )
+
+    def _doubt_resting(
+        self, databases: CellDatabases, tenant: UUID, ids: list[UUID], *, since: datetime
+    ) -> int:
+        detail = (
+            f"its database was restored to {since:%Y-%m-%d %H:%M} UTC, and it was changed after that: it may be live;"
+            " look at the account before you send it"
+        )
+        with databases.app.transaction(tenant=tenant, actor=_ACTOR) as session:
+            return quarantines.doubt_resting(session, ids, since=since, detail=detail)
 
     def _tell(self, done: Quarantined) -> None:
         message = (

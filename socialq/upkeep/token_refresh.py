@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from socialq.domain.ids import new_token
-from socialq.domain.outcomes import AuthLost, Ours, RateLimited
+from socialq.domain.outcomes import AuthLost, Evidence, Ours, RateLimited, Transient
 from socialq.pipeline.ports import AccountLost, AccountReady, AccountWaits
 from socialq.providers.base import Refreshed
 
@@ -69,9 +69,9 @@ class TokenRefresh:
         """Refresh a token that the platform has ended before its time: not one that would renew itself."""
         if work.account.refresh_token is None:
             return AccountLost(detail="the account's authorisation ended; reconnect it")
-        return self._refresh(work.target.tenant_id, work.account)
+        return self._refresh(work.target.tenant_id, work.account, was_refused=True)
 
-    def _refresh(self, tenant_id: UUID, account: AccountRow) -> AccountCheck:
+    def _refresh(self, tenant_id: UUID, account: AccountRow, *, was_refused: bool = False) -> AccountCheck:
         lease = new_token()
         adapter = self.adapter_for(account.platform)
         taken = self.tokens.take_lease(
@@ -88,9 +88,14 @@ class TokenRefresh:
             self.http, base_url=leased.base_url, refresh_token=refresh_token, app=app, now=now
         )
         match result:
+            case Refreshed() if not _is_usable(result):
+                evidence = Evidence(code="refresh.unusable", message="the platform's new token is no token")
+                return self._failed(tenant_id, leased, lease, Transient(evidence=evidence), now)
             case Refreshed():
                 return self._keep(tenant_id, leased, lease, result)
-            case AuthLost() if not adapter.renews_itself and _is_worth_keeping(leased, now):
+            case AuthLost() if (
+                not was_refused and not adapter.renews_itself and _is_worth_keeping(leased, now)
+            ):
                 # The way to the next token is lost, and this one works: it is used to its end.
                 self.tokens.release(tenant_id, leased.id, lease=lease)
                 return AccountReady(account=leased, ending=result.evidence.message or "it can't be refreshed")
@@ -116,8 +121,6 @@ class TokenRefresh:
         )
 
     def _keep(self, tenant_id: UUID, account: AccountRow, lease: UUID, pair: Refreshed) -> AccountCheck:
-        if not pair.access_token:
-            raise ValueError(f"the adapter of {account.platform} returned an empty token as refreshed")
         stored = self.tokens.store_pair(tenant_id, account, lease=lease, pair=pair)
         if stored is None:
             log.warning("refresh_lease_lost", account=str(account.id))
@@ -158,6 +161,12 @@ def _ends_soon(account: AccountRow, adapter: Adapter, now: datetime) -> bool:
     # One that has ended can't be traded any more, and one that was just made not yet.
     is_old = account.refreshed_at is None or account.refreshed_at <= now - adapter.least_token_age
     return is_old and ends_at > now
+
+
+def _is_usable(pair: Refreshed) -> bool:
+    """Whether it can stand in a header: an empty token, or one with a line end, never replaces a stored one."""
+    tokens = (pair.access_token, pair.access_token if pair.refresh_token is None else pair.refresh_token)
+    return all(token.isascii() and token.isprintable() and token.strip() == token != "" for token in tokens)
 
 
 def _is_worth_keeping(account: AccountRow, now: datetime) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import psycopg
 import sqlalchemy.exc
 import structlog
-from flask import Flask, render_template
+from flask import Flask, abort, render_template, request
 
 from socialq.web import consent_page, deauthorise_page, formats, health, media, metrics, targets_page
 
@@ -49,11 +49,18 @@ def create_app(wiring: Wiring) -> Flask:
     app.register_blueprint(targets_page.build(wiring))
     app.register_blueprint(consent_page.build(wiring))
     app.register_blueprint(deauthorise_page.build(wiring))
+    app.before_request(_refuse_nul)
     app.after_request(_with_headers)
     for kind in (psycopg.OperationalError, psycopg.InterfaceError, sqlalchemy.exc.TimeoutError):
         app.register_error_handler(kind, _database_away)
     app.register_error_handler(404, _not_found)
     return app
+
+
+def _refuse_nul() -> None:
+    """Answer 404 for names that nothing can have: PostgreSQL keeps no NUL, and fails where it is asked for one."""
+    if "\0" in request.path or any("\0" in value for _, value in request.args.items(multi=True)):
+        abort(404)
 
 
 def _with_headers(response: Response) -> Response:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from flask import Blueprint, request
+from werkzeug.exceptions import RequestedRangeNotSatisfiable
 from werkzeug.wrappers import Response
 from werkzeug.wsgi import FileWrapper
 
@@ -76,7 +77,12 @@ def _given(wiring: Wiring, file: PublicFile, *, etag: str) -> Response:
     response.headers["X-Robots-Tag"] = "noindex"
     # The bytes of an address never change; how long there are any is not for a cache to decide.
     response.headers["Cache-Control"] = "private, no-store"
-    return response.make_conditional(request, accept_ranges=True, complete_length=file.byte_size)
+    try:
+        return response.make_conditional(request, accept_ranges=True, complete_length=file.byte_size)
+    except RequestedRangeNotSatisfiable:
+        # Flask answers without this response, so nobody else would.
+        stream.close()
+        raise
 
 
 def _said(text: str, status: int) -> Response:

@@ -1,7 +1,8 @@
 """`/`: the targets of a tenant, grouped by post, with what became of each.
 
 Nobody is asked to log in, so only this machine may look: a request from elsewhere, through a proxy, or under a
-name that is not this machine's is refused.
+name that is not this machine's is refused. A web that is offered to others shows it to nobody: what comes through a
+proxy on this machine may look like a browser here.
 """
 
 from __future__ import annotations
@@ -29,10 +30,21 @@ if TYPE_CHECKING:
 
 PAGE_TARGETS: Final = 50
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_PROXY_HEADERS: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
+_PROXY_HEADERS: Final = (
+    "Forwarded",
+    "Via",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Real-IP",
+    "CF-Connecting-IP",
+)
 _REFUSED: Final = (
     "This page has no login, so it is only shown to a browser on the machine that socialq runs on:"
     " open it there, as http://127.0.0.1, or through an SSH tunnel."
+)
+_OFFERED: Final = (
+    "This page has no login, and SOCIALQ_PUBLIC_URL says that this web can be reached from elsewhere, so it is shown"
+    " to nobody here: start another web without SOCIALQ_PUBLIC_URL, on an address of this machine, and open it there."
 )
 
 _NO_TENANT: Final = "There is no agency of that name: open the page without a name, and choose one."
@@ -56,6 +68,8 @@ def build(wiring: Wiring) -> Blueprint:
     @pages.get("/")
     def index() -> ResponseReturnValue:
         """Show a page of targets."""
+        if _is_offered(wiring.settings.public_url):
+            return render_template("message.html", title="Not here", message=_OFFERED), 403
         if not _from_this_machine():
             return render_template("message.html", title="Not from here", message=_REFUSED), 403
         with wiring.stores.central.transaction() as session:
@@ -121,6 +135,12 @@ def _asked_after() -> UUID | None:
         return UUID(request.args.get("after", ""))
     except ValueError:
         return None
+
+
+def _is_offered(public_url: str) -> bool:
+    """Whether others are told to come to this web."""
+    name = urlsplit(public_url).hostname
+    return name is not None and name not in _LOCAL_NAMES
 
 
 def _from_this_machine() -> bool:

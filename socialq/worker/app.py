@@ -17,7 +17,7 @@ from celery.signals import (
 
 from socialq.logs import configure_logging, register_secret
 from socialq.wiring import Wiring
-from socialq.worker import transport
+from socialq.worker import remote_control, transport
 from socialq.worker.canary import Canary
 from socialq.worker.draining import Draining
 from socialq.worker.events import CalmEvents
@@ -42,6 +42,7 @@ def make_app(settings: Settings) -> Celery:
     broker_url = settings.redis_url.get_secret_value()
     app.conf.update(broker_url=broker_url, worker_soft_shutdown_timeout=settings.drain_seconds)
     transport.use(app, broker_url=broker_url)
+    remote_control.install()
     for secret in settings.secret_values():
         register_secret(secret)
     setup_logging.connect(lambda **_: configure_logging(settings.log_level, settings.log_format), weak=False)

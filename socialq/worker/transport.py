@@ -18,10 +18,14 @@ from kombu.transport import redis as kombu_redis
 from kombu.utils.encoding import bytes_to_str
 from kombu.utils.json import loads
 
+from socialq.worker import envelope
+
 if TYPE_CHECKING:
     from celery import Celery
 
 log = structlog.get_logger(__name__)
+
+EVENT_QUEUE_PREFIX: Final = "socialq-events"
 
 _UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What kombu raises for a message that is no JSON, or not of its own making; the last for brackets without end."""
@@ -43,6 +47,14 @@ class Channel(kombu_redis.Channel):
                 room -= self._take(queue, room)
         return taken
 
+    def _receive_one(self, c: Any) -> Any:
+        """Receive one question; of what nobody can read there is none."""
+        try:
+            return super()._receive_one(c)
+        except _UNREADABLE as error:
+            _drop(error)
+            return None
+
     def _take(self, queue: str, count: int) -> int:
         """Take up to `count` messages that are there and deliver them; returns how many there were."""
         try:
@@ -63,6 +75,33 @@ class Transport(kombu_redis.Transport):
     """The transport of workers and of all who send to them."""
 
     Channel = Channel
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        """Hand a message on, once it is known to be of our making; drop what is not, or what nobody can begin."""
+        read = envelope.unpacked if _is_celerys_own(queue) else envelope.of_a_task
+        try:
+            checked = read(message)
+        except envelope.ForeignMessage as error:
+            _drop(error)
+            return
+        try:
+            super()._deliver(checked, queue)
+        except _UNREADABLE as error:
+            _drop(error)
+            self._let_go(checked)
+
+    def _let_go(self, message: dict[str, Any]) -> None:
+        """Free the place of a message that was taken and not begun: it counts as in hand until it is acknowledged."""
+        properties = message.get("properties")
+        tag = properties.get("delivery_tag") if isinstance(properties, dict) else None
+        for channel in self.channels:
+            if isinstance(tag, str) and tag in channel.qos._delivered:  # noqa: SLF001 - kombu has no other name for it
+                channel.qos.ack(tag)
+
+
+def _is_celerys_own(queue: str) -> bool:
+    """Whether a queue carries no tasks, but questions to workers, their answers, or events."""
+    return queue.endswith(".pidbox") or queue.startswith(f"{EVENT_QUEUE_PREFIX}.")
 
 
 def _read(message: bytes) -> Any:

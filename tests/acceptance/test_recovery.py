@@ -175,6 +175,34 @@ def test_a_publishing_worker_whose_clock_is_wrong_sends_once_and_in_time(
         restart_truly(stack, "publishing")
 
 
+def test_a_worker_whose_clock_is_wrong_holds_an_account_for_the_right_time(stack: Stack) -> None:
+    """A worker whose clock is an hour ahead meets one lost answer too many: the breaker's hold is counted by the
+    database's clock, like everything that others wait for."""
+    account = stack.account("often_lost")
+    stack.sandbox.faults(fault("often_lost", "accept_then_reset", times=None))
+    start_with_clock(stack, "publishing", seconds=HOUR)
+    try:
+        steps.wait_answering(stack)
+        for number in range(stack._local.settings.breaker_troubles):
+            stack.schedule([account], [f"Lost {number}"])
+        stack.wait_until(lambda: held_seconds(stack, account.id) is not None, seconds=60, what="the hold")
+        held = held_seconds(stack, account.id)
+        assert held is not None
+        assert abs(held - stack._local.settings.breaker_hold_seconds) < 60
+    finally:
+        restart_truly(stack, "publishing")
+
+
+def held_seconds(stack: Stack, account_id: UUID) -> float | None:
+    """For how long the breaker holds an account, from when it was set."""
+    query = (
+        "SELECT extract(epoch FROM until - set_at)::float8 AS seconds FROM central.holds"
+        " WHERE scope = 'account' AND key = %(key)s AND source = 'breaker'"
+    )
+    rows = stack.stores.central.autocommit(query, {"key": str(account_id)})
+    return rows[0]["seconds"] if rows else None
+
+
 @pytest.mark.parametrize("seconds", [-HOUR, HOUR], ids=["back", "forward"])
 def test_a_machine_whose_clock_is_set_goes_on_ticking(stack: Stack, seconds: float) -> None:
     """The clock of beat and control worker is set by an hour while they run: ticks go on at their pace, so do the

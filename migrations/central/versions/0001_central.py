@@ -140,7 +140,8 @@ CREATE TABLE central.holds (
     key      text NOT NULL,
     -- Who may lift it: a person's hold is never shortened by what a platform says, nor lifted with a suspension.
     source   text NOT NULL CHECK (source IN (
-        'person', 'platform', 'restricted', 'breaker', 'cell_down', 'suspended', 'stopped', 'disabled', 'monthly_limit')),
+        'person', 'platform', 'restricted', 'breaker', 'cell_down', 'suspended', 'stopped', 'disabled',
+        'monthly_limit')),
     until    timestamptz NOT NULL,
     -- Whether looks wait as well. What a state of the tenant or the account keeps from going out may be looked for,
     -- and so may what was sent before a platform stopped taking posts (`restricted`).
@@ -202,7 +203,8 @@ CREATE TABLE central.alarms (
     clear_told_at  timestamptz
 );
 CREATE UNIQUE INDEX alarms_open ON central.alarms (key) WHERE resolved_at IS NULL;
-CREATE INDEX alarms_untold ON central.alarms (id) WHERE (resolved_at IS NULL) = (told_at IS NULL) AND clear_told_at IS NULL;
+CREATE INDEX alarms_untold ON central.alarms (id)
+    WHERE (resolved_at IS NULL) = (told_at IS NULL) AND clear_told_at IS NULL;
 
 -- Failures that get an account banned if they go on: what a circuit breaker counts. Pruned after a day.
 CREATE TABLE central.troubles (

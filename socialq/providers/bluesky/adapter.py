@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from socialq.domain.clock import Clock, SystemClock
 from socialq.domain.rates import RateLimit
@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from socialq.providers.consent import Granted
     from socialq.providers.http import Answer, Call, Http
     from socialq.providers.options import Option
+
+
+_KEY: Final = r"[A-Za-z0-9_.~:-]{1,512}"
 
 
 class Bluesky(Adapter):
@@ -153,10 +156,11 @@ class Bluesky(Adapter):
     post_forms: ClassVar[tuple[PostForm, ...]] = tuple(
         PostForm(re.compile(form), f"at://{{account}}/{POST}/{{key}}")
         for form in (
-            rf"at://(?P<by>[^/]+)/{re.escape(POST)}/(?P<key>[\w.~:-]+)",
-            r"https://bsky\.app/profile/(?P<by>[^/]+)/post/(?P<key>[\w.~:-]+)",
+            rf"at://(?P<by>[^/]+)/{re.escape(POST)}/(?P<key>{_KEY})",
+            rf"https://bsky\.app/profile/(?P<by>[^/]+)/post/(?P<key>{_KEY})/?(?:\?.*)?",
         )
     )
+    post_naming: ClassVar[str] = "give its link, https://bsky.app/profile/NAME/post/KEY, or its at:// address"
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build `deleteRecord`; None for an id that is no post's address."""

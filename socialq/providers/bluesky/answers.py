@@ -111,7 +111,7 @@ _TABLE: Final = (
     _Row(statuses=range(425, 426), code="too_early", publish="transient", otherwise="transient"),
     _Row(statuses=range(429, 430), code="rate_limited", publish="rate_limited", otherwise="rate_limited"),
     _Row(statuses=_REFUSED, code="validation", publish="rejected", otherwise="rejected"),
-    _Row(statuses=range(501, 502), code="not_offered", publish="rejected", otherwise="rejected"),
+    _Row(statuses=range(501, 502), code="not_offered", publish="unknown", otherwise="rejected"),
     _Row(statuses=range(500, 600), code="server_error", publish="unknown", otherwise="transient"),
 )
 _ANY_OTHER: Final = _Row(statuses=range(0), code="odd_status", publish="unknown", otherwise="transient")

@@ -123,9 +123,10 @@ def _upload(
     if isinstance(answer, NetworkFailure):
         return transient_failure(answer, platform="Bluesky")
     blob = json_object(answer).get("blob")
-    if answer.status != 200 or not _is_blob(blob):
+    if answer.status != 200 or not isinstance(blob, dict) or not _is_blob(blob):
         return read_failure(answer)
-    return Prepared(result={"blob": blob, "at": clock.now().isoformat()})
+    kept = {name: blob[name] for name in _BLOB_FIELDS if name in blob}
+    return Prepared(result={"blob": kept, "at": clock.now().isoformat()})
 
 
 def _see_parent(http: Http, *, account: AccountAccess, part: Part) -> Prepared | PrepareFailure:
@@ -193,6 +194,9 @@ def _latest(
 def _reply_of(prepared: Mapping[str, Any]) -> dict[str, Any] | None:
     stored = prepared.get(_REPLY)
     return stored if isinstance(stored, dict) and {"root", "parent"} <= stored.keys() else None
+
+
+_BLOB_FIELDS: Final = ("$type", "ref", "mimeType", "size")
 
 
 def _is_blob(value: object) -> bool:

@@ -11,7 +11,7 @@ import json
 import re
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from socialq.domain.clock import Clock, SystemClock
 from socialq.providers.base import Adapter, Finder, KeyDeduplication
@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from socialq.providers.consent import Consent
     from socialq.providers.http import Answer, Http
     from socialq.providers.options import Option
+
+
+_SITE: Final = r"https://(?:(?:www|m|web)\.)?facebook\.com/"
+_REST: Final = r"/?(?:[?&].*)?"
 
 
 class Facebook(Adapter):
@@ -133,10 +137,27 @@ class Facebook(Adapter):
         del http, account
         return plain_mentions(parts)
 
-    # https://www.facebook.com/12_34 and https://www.facebook.com/quillmoss/posts/34
+    # A post's id is PAGE_NUMBER; a film's is its own number.
     post_forms: ClassVar[tuple[PostForm, ...]] = tuple(
-        PostForm(re.compile(rf"https://(?:www|m|web)\.facebook\.com/{form}(?:[/?].*)?"), "{account}_{number}")
-        for form in (r"(?P<by>\d+)_(?P<number>\d+)", r"(?P<by>[\w.]+)/posts/(?P<number>\d+)")
+        PostForm(re.compile(form, re.ASCII), remote_id)
+        for form, remote_id in (
+            (rf"(?:{_SITE})?(?P<by>\d{{1,25}})_(?P<number>\d{{1,25}}){_REST}", "{account}_{number}"),
+            (
+                rf"{_SITE}(?P<by>[\w.]+)/posts/(?:[\w.%-]+/)?(?P<number>\d{{1,25}}){_REST}",
+                "{account}_{number}",
+            ),
+            (
+                rf"{_SITE}permalink\.php\?story_fbid=(?P<number>\d{{1,25}})&id=(?P<by>\d{{1,25}})(?:&.*)?",
+                "{account}_{number}",
+            ),
+            (rf"{_SITE}(?P<by>[\w.]+)/videos/(?:[\w.%-]+/)?(?P<number>\d{{1,25}}){_REST}", "{number}"),
+            (rf"{_SITE}(?:reel/|watch/?\?v=)?(?P<number>\d{{1,25}}){_REST}", "{number}"),
+            (r"(?P<number>\d{5,25})", "{number}"),
+        )
+    )
+    post_naming: ClassVar[str] = (
+        "give its id (PAGE_NUMBER, or a film's number), as Meta Business Suite's content list or"
+        " the Graph API's /PAGE/feed shows it"
     )
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from socialq.domain.outcomes import Accepted, PublishOutcome, TakedownOutcome, TakenDown, Transient, Unknown
 from socialq.providers.facebook.dialect import FACEBOOK, NOT_FOUND
 from socialq.providers.facebook.forms import form_of
-from socialq.providers.graph.answers import meaning_of, read_failure, read_refusal
+from socialq.providers.graph.answers import may_be_done, meaning_of, read_failure, read_refusal
 from socialq.providers.graph.said import evidence, graph_id, json_object
 from socialq.providers.waiting import http_date, iso_moment
 
@@ -34,7 +34,8 @@ def read_created(answer: Answer, part: Part) -> PublishOutcome:
     """Translate the answer to a publish step."""
     if 200 <= answer.status < 300 and (accepted := _accepted(answer, part)):
         return accepted
-    if meaning_of(answer, FACEBOOK).name == NOT_FOUND and _is_fresh(part, now=_moment_of(answer)):
+    is_unseen = not may_be_done(answer) and meaning_of(answer, FACEBOOK).name == NOT_FOUND
+    if is_unseen and _is_fresh(part, now=_moment_of(answer)):
         said = evidence(answer, "facebook.post_unseen")
         return Transient(evidence=said, retry_after_seconds=_FRESH_WAIT_SECONDS)
     return read_refusal(answer, FACEBOOK)

@@ -80,6 +80,8 @@ class Look:
         # A photo is attached to one post only, so its id tells more than words.
         candidates = [seen for seen in free if self._has_our_photo(seen.entry)]
         candidates = candidates or [seen for seen in free if self._may_be_part(seen.entry)]
+        if any(self._has_other_photos(seen.entry) for seen in candidates):
+            return _cannot_tell("look_other_photos", "a post with the same words holds other photos")
         ordered = listing.oldest_after_mark_first(candidates, sent_after)
         return self._found(ordered[0]) if ordered else Absent(examined=len(window))
 
@@ -102,6 +104,12 @@ class Look:
     def _has_our_photo(self, entry: Mapping[str, Any]) -> bool:
         ours = known_photo_ids(self._part, self._prepared, now=self._now)
         return bool(set(ours) & set(_pictures_of(entry)))
+
+    def _has_other_photos(self, entry: Mapping[str, Any]) -> bool:
+        """Say whether all of an entry's photos are told, and none of them is one that we have sent."""
+        ours = known_photo_ids(self._part, self._prepared, now=self._now)
+        theirs = list(_pictures_of(entry))
+        return bool(ours) and bool(theirs) and None not in theirs and not set(ours) & set(theirs)
 
     def _may_be_part(self, entry: Mapping[str, Any]) -> bool:
         if form_of(self._part) == "comment":

@@ -41,7 +41,11 @@ def consent_page(base_url: str) -> str:
 
 def is_upload_address(address: str, base_url: str) -> bool:
     """Say whether an address that Facebook gave for the bytes of a reel is on the host for them."""
-    expected, given = urlsplit(_on(api(base_url), "upload")), urlsplit(address)
+    expected = urlsplit(_on(api(base_url), "upload"))
+    try:
+        given = urlsplit(address)
+    except ValueError:
+        return False
     return (given.scheme, given.netloc) == (expected.scheme, expected.netloc)
 
 

@@ -99,8 +99,11 @@ class Sending:
         if isinstance(answer, NetworkFailure):
             return transient_failure(answer, platform=FACEBOOK.label)
         wanted = _range(json_object(answer)) if answer.status == 200 else _other_range(answer)
-        if wanted is not None:
+        if wanted is not None and (wanted["start"] > start or wanted["start"] == wanted["end"]):
             return Prepared(result=dict(wanted))
+        if wanted is not None:
+            # The same range again would be asked for without an end: this one spends a try.
+            return Transient(evidence=evidence(answer, "facebook.upload_stands_still"))
         return self._gone(answer) or read_failure(answer, FACEBOOK)
 
     def start_reel(self, http: Http) -> Prepared | PrepareFailure:
@@ -221,7 +224,7 @@ def state_of(video: Mapping[str, Any]) -> str:
     return state if isinstance(state, str) else ""
 
 
-def _range(body: Mapping[str, Any]) -> dict[str, object] | None:
+def _range(body: Mapping[str, Any]) -> dict[str, int] | None:
     """Read the range that is wanted next: numbers, which Facebook writes as texts."""
     start, end = graph_id(body.get("start_offset")), graph_id(body.get("end_offset"))
     if start is None or end is None or not start.isdecimal() or not end.isdecimal():
@@ -238,7 +241,7 @@ def _bytes_in(video: Mapping[str, Any]) -> int:
     return count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else 0
 
 
-def _other_range(answer: Answer) -> dict[str, object] | None:
+def _other_range(answer: Answer) -> dict[str, int] | None:
     """Read the range that a refusal asks for instead: the piece has arrived already, its answer was lost."""
     error = json_object(answer).get("error")
     data = error.get("error_data") if isinstance(error, dict) else None

@@ -125,7 +125,8 @@ _NOT_THE_API: Final = same("not_the_api", "transient")
 
 def read_refusal(answer: Answer, dialect: Dialect) -> PublishOutcome:
     """Translate an answer, to a publish step, that does not name what was published."""
-    meaning = meaning_of(answer, dialect)
+    # After a 5xx or 408 it may be public already, whatever number the body holds.
+    meaning = _by_status(answer.status) if may_be_done(answer) else meaning_of(answer, dialect)
     match meaning.publish:
         case "unknown":
             return Unknown(evidence=_evidence(answer, dialect, meaning))
@@ -133,6 +134,11 @@ def read_refusal(answer: Answer, dialect: Dialect) -> PublishOutcome:
             return Duplicate(evidence=_evidence(answer, dialect, meaning))
         case other:
             return _failure(answer, dialect, meaning, other)
+
+
+def may_be_done(answer: Answer) -> bool:
+    """Say whether the status leaves open that what was asked for has been done."""
+    return answer.status >= 500 or answer.status == 408
 
 
 def read_failure(answer: Answer, dialect: Dialect) -> PrepareFailure:

@@ -77,6 +77,8 @@ def trade(
 
 
 def _end(seconds: object, now: datetime) -> datetime | None:
+    if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit() and len(seconds) < 12:
+        seconds = int(seconds)
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 0 < seconds < _MOST_LIFE_SECONDS:
         return None
     return now + timedelta(seconds=seconds)

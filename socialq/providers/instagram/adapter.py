@@ -7,6 +7,7 @@ months and are traded for themselves; those given through a Facebook Page do not
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -19,6 +20,7 @@ from socialq.providers.instagram.hosts import api, root
 from socialq.providers.instagram.limits import DEFAULT_LIMITS, MEDIA_RULES
 from socialq.providers.instagram.profile import Profile, read_profile
 from socialq.providers.instagram.rules import OPTIONS, check_parts
+from socialq.providers.post_forms import PostForm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +56,11 @@ class Instagram(ContainerAdapter):
     # Tokens live for 60 days: refreshed with the first post of the last 20, there are weeks for another try.
     refresh_ahead: ClassVar[timedelta] = timedelta(days=20)
     least_token_age: ClassVar[timedelta] = timedelta(hours=24)
+    # The letters of a post's link are not its id, and nothing but the API tells which id they stand for.
+    post_forms: ClassVar[tuple[PostForm, ...]] = (PostForm(re.compile(r"(?P<id>\d{5,25})", re.ASCII)),)
+    post_naming: ClassVar[str] = (
+        "give its number: the API's /USER/media?fields=id,permalink lists it beside the link"
+    )
     containers: ClassVar[ContainerApi] = InstagramContainers()
     publish_edge: ClassVar[str] = "media_publish"
 

@@ -151,10 +151,23 @@ class LinkedIn(Adapter):
     post_forms: ClassVar[tuple[PostForm, ...]] = (
         PostForm(
             re.compile(
-                r"(?:https://(?:www\.)?linkedin\.com/feed/update/)?"
-                r"(?P<id>urn:li:(?:share|ugcPost|activity):\d{1,25})(?:[/?].*)?"
+                r"(?:https://(?:www\.)?linkedin\.com/(?:embed/)?feed/update/)?"
+                r"(?P<id>urn:li:(?:share|ugcPost):\d{1,25})(?:[/?].*)?",
+                re.ASCII,
             )
         ),
+        PostForm(
+            re.compile(
+                r"https://(?:www\.)?linkedin\.com/posts/[^/?#]*-(?P<kind>share|ugcPost)-(?P<number>\d{1,25})"
+                r"-[\w-]{4}/?(?:\?.*)?",
+                re.ASCII,
+            ),
+            "urn:li:{kind}:{number}",
+        ),
+    )
+    # A link with `activity` in it names the post's place in feeds: that number is not the post's own.
+    post_naming: ClassVar[str] = (
+        "choose “Embed this post” in its menu, and give the urn:li:share:… or urn:li:ugcPost:… that stands there"
     )
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:

@@ -6,6 +6,7 @@ public address, and its publish. Tokens live for two months and are traded for t
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -15,6 +16,7 @@ from socialq.providers.containers.adapter import ContainerAdapter
 from socialq.providers.graph.answers import meaning_of, read_failure
 from socialq.providers.graph.said import evidence, json_object
 from socialq.providers.http import Answer, Call
+from socialq.providers.post_forms import PostForm
 from socialq.providers.threads import finder
 from socialq.providers.threads.consent import LONG_LIVED, ThreadsConsent
 from socialq.providers.threads.containers import ThreadsContainers
@@ -59,6 +61,11 @@ class Threads(ContainerAdapter):
     # Tokens live for 60 days: refreshed with the first post of the last 20, there are weeks for another try.
     refresh_ahead: ClassVar[timedelta] = timedelta(days=20)
     least_token_age: ClassVar[timedelta] = timedelta(hours=24)
+    # The letters of a post's link are not its id, and nothing but the API tells which id they stand for.
+    post_forms: ClassVar[tuple[PostForm, ...]] = (PostForm(re.compile(r"(?P<id>\d{5,25})", re.ASCII)),)
+    post_naming: ClassVar[str] = (
+        "give its number: the API's /USER/threads?fields=id,permalink lists it beside the link"
+    )
     containers: ClassVar[ContainerApi] = ThreadsContainers()
     publish_edge: ClassVar[str] = "threads_publish"
 

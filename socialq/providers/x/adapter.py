@@ -154,7 +154,9 @@ class X(Adapter):
                 r"https://(?:www\.)?(?:x|twitter)\.com/(?:i/web|(?P<by>\w{1,15}))/status/(?P<id>\d{1,19})(?:[/?].*)?"
             )
         ),
+        PostForm(re.compile(r"(?P<id>\d{1,19})", re.ASCII)),
     )
+    post_naming: ClassVar[str] = "give its link, https://x.com/NAME/status/NUMBER, or the number"
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build `DELETE /2/tweets/:id`."""

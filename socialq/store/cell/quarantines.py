@@ -64,15 +64,12 @@ FOR NO KEY UPDATE
 
 # One attempt more, which nobody has written down: its mark is from the recovery point, so that a look finds whatever
 # was posted since. The key's instant freezes as it would have. Nobody holds the account: many may be doubted at once.
-_DOUBT: Final = """
+_DOUBT_FORM: Final = """
 WITH doubted AS (
     UPDATE cell.post_targets t
-    SET status = 'unknown_outcome', reason = 'restored', detail = %(detail)s, seq = t.seq + 1, next_kind = 'look',
-        next_at = clock_timestamp() + %(first_look_seconds)s * interval '1 second',
-        key_instant = COALESCE(t.key_instant, t.publish_at), attempt_count = t.attempt_count + 1,
-        lease_token = NULL, lease_until = NULL, holds_account = false, lost_at = clock_timestamp(), looks_done = 0,
-        looks_failed = 0, updated_at = now()
-    WHERE t.id = ANY (%(ids)s::uuid[])
+    SET reason = 'restored', detail = %(detail)s, key_instant = COALESCE(t.key_instant, t.publish_at),
+        attempt_count = t.attempt_count + 1, updated_at = now(), {moved}
+    WHERE t.id = ANY (%(ids)s::uuid[]) {only}
     RETURNING t.tenant_id, t.id, t.version_id, t.seq, t.attempt_count, t.publish_at
 ), event AS (
     INSERT INTO cell.outbox_events (tenant_id, target_id, seq, kind)
@@ -102,6 +99,26 @@ SELECT d.tenant_id, d.id, d.attempt_count,
        COALESCE(d.publish_at, %(since)s), %(since)s, %(since)s, clock_timestamp(), 'restore.unknown', %(detail)s
 FROM doubted d
 RETURNING target_id
+"""
+
+_DOUBT: Final = _DOUBT_FORM.format(
+    moved="""status = 'unknown_outcome', seq = t.seq + 1, next_kind = 'look',
+        next_at = clock_timestamp() + %(first_look_seconds)s * interval '1 second', lease_token = NULL,
+        lease_until = NULL, holds_account = false, lost_at = clock_timestamp(), looks_done = 0, looks_failed = 0""",
+    only="",
+)
+
+# At rest with a person, who may have sent it since: what says "may be live" is a mark that nobody resolved.
+_DOUBT_RESTING: Final = _DOUBT_FORM.format(
+    moved="status = t.status, seq = t.seq + 1",
+    only="AND t.status IN ('failed', 'needs_reconnect', 'needs_attention')",
+)
+
+# Not sent as far as this database knows, and planned since by somebody: said, for there is nothing to retry.
+_NOTE: Final = """
+UPDATE cell.post_targets SET status = status, reason = 'restored', detail = %(detail)s, updated_at = now()
+WHERE id = ANY (%(ids)s::uuid[]) AND status IN ('draft', 'invalid', 'ready')
+RETURNING id
 """
 
 
@@ -169,3 +186,11 @@ def doubt(
         "detail": detail,
     }
     return len(session.all(_DOUBT, values))
+
+
+def doubt_resting(session: Session, ids: Sequence[UUID], *, since: datetime, detail: str) -> int:
+    """Say of targets at rest whose change is lost that they may be live: a retry tells so; returns how many."""
+    values: dict[str, Any] = {"ids": list(ids), "since": since, "detail": detail}
+    return len(session.all(_DOUBT_RESTING, values)) + len(
+        session.all(_NOTE, {"ids": list(ids), "detail": detail})
+    )

@@ -28,11 +28,10 @@ def position(database: Database, name: str) -> int | None:
     return rows[0]["position"] if rows else None
 
 
-def note_position(database: Database, name: str, *, position: int) -> None:
-    """Keep how far a cell's server has counted."""
-    sql = (
-        "UPDATE central.cells SET position = %(position)s WHERE name = %(name)s AND database_url IS NOT NULL"
-    )
+def note_position(database: Database, name: str, *, position: int, after_restore: bool = False) -> None:
+    """Keep how far a cell's server has counted: the most that was seen, but after a restore what it is now."""
+    kept = "%(position)s" if after_restore else "GREATEST(position, %(position)s)"
+    sql = f"UPDATE central.cells SET position = {kept} WHERE name = %(name)s AND database_url IS NOT NULL"
     database.autocommit(sql, {"name": name, "position": position})
 
 

@@ -198,7 +198,7 @@ def test_an_address_that_may_not_be_called_is_refused(stores, agency, connect, b
 
 def test_an_unknown_platform_and_client_are_refused(stores, connect):
     """The refusal lists the platforms there are."""
-    with pytest.raises(InputRefused, match="no such platform; choose one of .*mastodon"):
+    with pytest.raises(InputRefused, match=r"no such platform; choose one of .*mastodon"):
         connect(Platform(stores), name="myspace")
     with pytest.raises(InputRefused, match="no such client"):
         connect(Platform(stores), client=new_id())

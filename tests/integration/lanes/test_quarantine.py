@@ -15,6 +15,7 @@ from sqlalchemy import make_url
 
 from socialq.desk import cells, schedule
 from socialq.desk import holds as desk_holds
+from socialq.desk.resolve import retry
 from socialq.domain.local_time import resolve
 from tests.integration.lanes.world import Lanes
 
@@ -383,3 +384,36 @@ def test_a_message_that_was_out_at_the_disaster_leaves_no_row_behind(
     row = lanes.index_row(target)
     assert row is not None
     assert (row["status"], row["kind"], row["seq"]) == ("pending", "look", lanes.row(target, agency)["seq"])
+
+
+def test_what_rested_at_the_backup_and_was_sent_since_warns_before_it_is_sent_again(
+    lanes: Lanes, agency: Agency, backups: Backups
+):
+    """A person retried it after the backup and it went out: the restored row says that it may be live."""
+    account = lanes.account(agency=agency)
+    target = lanes.post(account, "Reconnect me")
+    state = "UPDATE cell.accounts SET status = %(status)s, status_reason = %(reason)s WHERE id = %(id)s"
+    lanes.change(state, agency, id=account.id, status="needs_reconnect", reason="x")
+    lanes.work_off("north")
+    assert status(lanes, target, agency) == "needs_reconnect"
+    copy = backups.take()
+    lanes.change(state, agency, id=account.id, status="active", reason=None)
+    again = {"tenant": agency.tenant.id, "target_id": target, "actor": "anna"}
+    retry(lanes.wiring.stores, now=datetime.now(UTC), **again)
+    lanes.work_off("north")
+    lanes.post(account, "another")
+    lanes.work_off("north")
+    backups.restore(copy)
+
+    done = lanes.wiring.quarantine.check("north")
+
+    assert done is not None
+    assert target in done.changed
+    row = lanes.row(target, agency)
+    assert (row["status"], row["reason"]) == ("needs_reconnect", "restored")
+    assert "it may be live" in row["detail"]
+    lanes.wiring.quarantine.release("north")
+    lanes.change(state, agency, id=account.id, status="active", reason=None)
+    moved = retry(lanes.wiring.stores, now=datetime.now(UTC), **again)
+    assert moved.detail is not None
+    assert "live" in moved.detail

@@ -204,3 +204,34 @@ def test_a_token_that_is_about_to_end_is_refreshed_first(lanes: Lanes):
     account.ends_in(30)
     assert [taken.state for taken in take_down(lanes, target)] == ["taken_down"]
     assert account.generation() == 2
+
+
+def test_nothing_is_called_taken_down_while_another_part_may_be_live(lanes: Lanes):
+    """The answer to part 2 was lost and nobody could look: part 1 goes, and a person is told of part 2."""
+    account = lanes.account()
+    rule = {"platform": "x", "account": account.name}
+    lanes.sandbox.faults(
+        [
+            {**rule, "step": "publish", "kind": "accept_then_reset", "skip": 1, "times": 1},
+            {**rule, "step": "look", "kind": "refuse_500", "times": None},
+        ]
+    )
+    target = lanes.post(account, "one", "two")
+    lanes.work_off()
+    for _ in range(10):
+        if lanes.row(target)["status"] != "unknown_outcome":
+            break
+        lanes.change(
+            "UPDATE cell.post_targets SET lost_at = lost_at - interval '1 day' WHERE id = %(id)s", id=target
+        )
+        lanes.due_now(target)
+        lanes.handle(lanes.message(target, kind="look"))
+    lanes.sandbox.faults([])
+    assert lanes.row(target)["status"] == "needs_attention"
+
+    take_down(lanes, target)
+
+    row = lanes.row(target)
+    assert lanes.live(account) == ["two"]
+    assert (row["status"], row["reason"]) == ("needs_attention", "partly_taken_down")
+    assert "part 2 may be live" in row["detail"]

@@ -283,6 +283,19 @@ def test_nothing_is_marked_before_the_connection_is_made(world: World, steps: in
     assert world.row(target)["tries_spent"] == 1
 
 
+@pytest.mark.parametrize("bad", ["image/png\0", "\ud800"])
+def test_a_prepare_result_that_no_database_keeps_is_a_failure_of_the_platform(world: World, bad: str):
+    """It ends the try as any unreadable answer does, and says whose fault it is: no worker falls over it."""
+    world.platform.steps = [
+        PrepareStep(name="media.1", run=lambda _http: Prepared(result={"blob": {"mimeType": bad}}))
+    ]
+    target = world.post()
+    assert world.publish(target) == "retry_scheduled"
+    assert world.part(target)["marked_at"] is None
+    assert world.row(target)["tries_spent"] == 1
+    assert "no database keeps" in world.row(target)["detail"]
+
+
 def test_a_prepare_result_is_kept_and_not_made_twice(world: World):
     """A step's result is stored the moment it exists; the next try starts from it."""
     runs: list[int] = []

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import redis
+from celery import Celery
 
 from tests.integration.pipeline.world import wait_until
 from tests.integration.upkeep.test_worker_canary import pid_of, stack, wiring
@@ -45,7 +48,22 @@ def envelope(content: Any, **changes: Any) -> bytes:
     return json.dumps({**message, **changes}).encode()
 
 
+CONTROL_CHANNEL = "socialq:/0.socialq-control.pidbox"
+
 ARGUMENTS = [["not-an-id", "nor-this", "many", "dance"], {}, {}]
+HEADERS = {"lang": "py", "task": "socialq.publish_target", "id": "x", "argsrepr": "", "kwargsrepr": ""}
+
+NEVER_BEGUN = [
+    {"task": {}},
+    {"task": ["socialq.publish_target"]},
+    {"stamped_headers": 5, "stamps": {"a": 1}},
+    {"id": {}},
+    {"timelimit": ["a", "b"]},
+    {"retries": "x", "eta": "2999-01-01T00:00:00"},
+]
+"""Headers that Celery trips over after it has taken the message."""
+
+BOMB = base64.b64encode(zlib.compress(b"[" + b" " * 60_000_000 + b"]", 9)).decode()
 
 JUNK = [
     b"",
@@ -72,6 +90,15 @@ JUNK = [
     envelope(ARGUMENTS, **{"content-encoding": "klingon"}),
     envelope(ARGUMENTS, headers={"task": "socialq.publish_target", "id": "x", "eta": "yesterday"}),
     envelope(ARGUMENTS, headers={"task": "socialq.publish_target", "id": "x", "expires": "never"}),
+    *(envelope(ARGUMENTS, headers={**HEADERS, **changes}) for changes in NEVER_BEGUN),
+    envelope({"args": [], "kwargs": {}, "stamped_headers": 5}),
+    envelope({"task": {}, "args": []}, headers={}),
+    envelope([{}, 5]),
+    envelope([{}, 6], properties={**PROPERTIES, "delivery_tag": "second"}),
+    envelope([{}, 7], properties={**PROPERTIES, "delivery_tag": "third"}),
+    envelope(ARGUMENTS, **{"content-type": {}}),
+    envelope(ARGUMENTS, properties={**PROPERTIES, "delivery_tag": {"a": 1}}),
+    envelope(ARGUMENTS, body=BOMB, headers={**HEADERS, "compression": "zlib"}),
 ]
 
 
@@ -83,6 +110,12 @@ def beat(wiring: Wiring) -> Any:
     return rows[0]["at"]
 
 
+def peak_memory_mb(pid: int) -> int:
+    """The most that a process ever had in memory."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) // 1024
+
+
 def test_no_message_ends_a_worker_or_keeps_it_from_the_next(stack: LocalStack, wiring: Wiring):
     """Each kind of junk, one after the other and all at once: taken away, and the same process goes on."""
     client = redis.Redis.from_url(stack.settings.redis_url.get_secret_value())
@@ -90,6 +123,7 @@ def test_no_message_ends_a_worker_or_keeps_it_from_the_next(stack: LocalStack, w
     before = pid_of(stack, "publishing-1")
     wait_until(lambda: beat(wiring), seconds=20, what="the first canary")
     died = []
+    memory_mb = peak_memory_mb(before)
     for number, message in enumerate(JUNK):
         pid, seen = pid_of(stack, "publishing-1"), beat(wiring)
         client.lpush(key, message)
@@ -98,6 +132,7 @@ def test_no_message_ends_a_worker_or_keeps_it_from_the_next(stack: LocalStack, w
         if pid_of(stack, "publishing-1") != pid:
             died.append(message[:300])
     assert died == []
+    assert peak_memory_mb(before) < memory_mb + 50
     client.lpush(key, *JUNK, *JUNK)
     wait_until(lambda: client.llen(key) == 0, seconds=20, what="the end of all junk")
     seen = beat(wiring)
@@ -105,3 +140,25 @@ def test_no_message_ends_a_worker_or_keeps_it_from_the_next(stack: LocalStack, w
     assert pid_of(stack, "publishing-1") == before
     assert stack.supervisor.children["publishing-1"].restarts == 0
     client.close()
+
+
+def test_no_worker_takes_orders_from_redis(stack: LocalStack):
+    """Whoever reaches Redis may ask who is there; nobody can end a worker or read its settings that way."""
+    before = pid_of(stack, "publishing-1")
+    client = redis.Redis.from_url(stack.settings.redis_url.get_secret_value())
+    assert all(client.publish(CONTROL_CHANNEL, message) for message in JUNK)
+    client.close()
+    app = Celery("stranger", set_as_current=False)
+    app.config_from_object("celeryconfig")
+    app.conf.update(broker_url=stack.settings.redis_url.get_secret_value())
+    try:
+        for order in ("shutdown", "pool_shrink", "disable_events", "rate_limit"):
+            app.control.broadcast(order)
+        answers = app.control.inspect(timeout=1.0).conf() or {}
+        assert {word for answer in answers.values() for word in answer} <= {"error"}
+        # Orders are read in turn: who answers has been through them.
+        wait_until(lambda: app.control.ping(timeout=1.0), seconds=10, what="an answer")
+    finally:
+        app.close()
+    assert pid_of(stack, "publishing-1") == before
+    assert stack.supervisor.children["publishing-1"].restarts == 0

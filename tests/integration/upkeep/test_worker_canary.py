@@ -27,16 +27,33 @@ SETTINGS = {
     "PUBLISHING_CONCURRENCY": "4",
 }
 
+# Workers here learn one order again, by which a test makes them deaf.
+OBEDIENT = """
+from celery.signals import worker_ready
+
+
+def obey(**_):
+    from celery.worker import control
+
+    control.Panel.data["cancel_consumer"] = control.cancel_consumer
+
+
+worker_ready.connect(obey, weak=False)
+"""
+
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """One publishing worker, one control worker, real servers, and the supervisor of `socialq up`."""
     home = tmp_path_factory.mktemp("canary")
+    (home / "python").mkdir()
+    (home / "python" / "sitecustomize.py").write_text(OBEDIENT, encoding="utf-8")
     env = {f"SOCIALQ_{name}": value for name, value in SETTINGS.items()}
     started = LocalStack(
         env={
             "PATH": "/usr/bin:/bin",
             **env,
+            "PYTHONPATH": str(home / "python"),
             "SOCIALQ_HOME": str(home),
             "SOCIALQ_CANARY_FILE": str(home / "canary"),
         },

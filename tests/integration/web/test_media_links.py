@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
@@ -228,3 +228,23 @@ def test_bytes_that_are_gone_are_not_found(browser: FlaskClient, linked: Linked)
     """A storage that lost a file doesn't bring the page down."""
     linked.wiring.files.remove(linked.media.storage_key)
     assert browser.get(linked.path).status_code == 404
+
+
+@pytest.mark.parametrize("asked", ["bytes=99999999-", "bytes=5-2"])
+def test_a_range_that_is_not_there_leaves_no_file_open(
+    wiring: Wiring, browser: FlaskClient, linked: Linked, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    """Each would hold a descriptor, or a connection to the store, until the collector comes by."""
+    opened: list[BinaryIO] = []
+    open_file = wiring.files.open
+
+    def noting(storage_key: str) -> BinaryIO:
+        opened.append(open_file(storage_key))
+        return opened[-1]
+
+    monkeypatch.setattr(wiring.files, "open", noting)
+
+    answer = browser.get(linked.path, headers={"Range": asked})
+
+    assert answer.status_code == 416
+    assert [file.closed for file in opened] == [True]

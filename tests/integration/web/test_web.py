@@ -109,6 +109,7 @@ def test_readyz_is_ready_when_everything_answers(
     [
         ("192.0.2.7", {}),
         ("127.0.0.1", {"X-Forwarded-For": "192.0.2.7"}),
+        ("127.0.0.1", {"Via": "1.1 edge"}),
         ("127.0.0.1", {"Host": "evil.example"}),
         ("::ffff:192.0.2.7", {}),
     ],
@@ -122,6 +123,36 @@ def test_the_page_is_refused_from_elsewhere(
     assert answer.status_code == 403
     assert "no login" in answer.text
     assert browser.get("/healthz", environ_overrides={"REMOTE_ADDR": address}).status_code == 200
+
+
+def test_a_web_that_is_offered_to_others_shows_the_page_to_nobody(wiring: Wiring) -> None:
+    """A proxy on this machine may say neither who asks nor that it is one: its requests look like those from here."""
+    offered = Wiring(wiring.settings.model_copy(update={"public_url": "https://posts.example.com"}))
+    local = Wiring(wiring.settings.model_copy(update={"public_url": "http://127.0.0.1:8000"}))
+
+    answer = create_app(offered).test_client().get("/")
+    shown = create_app(local).test_client().get("/")
+
+    offered.stores.dispose()
+    local.stores.dispose()
+    assert (answer.status_code, shown.status_code) == (403, 200)
+    assert "SOCIALQ_PUBLIC_URL" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/oauth/callback/%00"),
+        ("GET", "/oauth/deletions/%00"),
+        ("POST", "/oauth/deauthorise/%00"),
+        ("POST", "/oauth/deletion/%00"),
+        ("GET", "/media/%00"),
+        ("GET", "/?tenant=%00"),
+    ],
+)
+def test_a_name_with_nul_in_it_is_unknown(browser: FlaskClient, method: str, path: str) -> None:
+    """Nothing that the database keeps is called so, and asking it would fail."""
+    assert browser.open(path, method=method).status_code == 404
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/nowhere"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialq.domain.text import BadText, clean_text, find_urls, grapheme_count, split_thread
+from socialq.domain.text import BadText, clean_text, find_urls, grapheme_count, is_keepable, split_thread
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,15 @@ def test_an_empty_segment_is_refused_by_its_number(text: str, number: int) -> No
     with pytest.raises(BadText, match=f"Segment {number} of") as caught:
         split_thread(text)
     assert caught.value.code == "empty_segment"
+
+
+@pytest.mark.parametrize("bad", ["a\0", "\ud800", {"a": {"b": ["\0"]}}, {"\udfff": 1}, [[("x", "\0")]]])
+def test_what_a_database_refuses_is_known_before(bad: object) -> None:
+    """However deep it stands."""
+    assert not is_keepable(bad)
+
+
+@pytest.mark.parametrize("good", ["", "\\u0000 \x01 😀", {"a": [1, None, True, 2.5, "é"]}, []])
+def test_what_a_database_takes_is_keepable(good: object) -> None:
+    """Control characters other than NUL among it."""
+    assert is_keepable(good)

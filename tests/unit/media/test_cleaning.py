@@ -97,3 +97,27 @@ def test_garbage_does_no_harm(mime_type):
         b"RIFF" + b"\xff" * 40,
     ):
         assert isinstance(cleaned(data, mime_type), bytes)
+
+
+@pytest.mark.parametrize("stray", [b"\0", b"\0\x12\x34", b"\xff\0", b"\xff\xff"])
+def test_bytes_between_a_jpegs_segments_hide_nothing(stray):
+    """Decoders skip them and read on; so does whoever looks for the place."""
+    data = jpeg(turn=1)
+    at = data.index(b"\xff\xe1")
+    hidden = data[:at] + stray + data[at:]
+    assert dict(opened(hidden).getexif()) != {}
+    clean = cleaned(hidden, "image/jpeg")
+    assert b"Camera" not in clean
+    assert opened(clean).tobytes() == opened(data).tobytes()
+
+
+def test_what_stands_behind_a_jpegs_pixels_goes_too():
+    """Metadata between the last scan and the end, and a small picture in the header."""
+    data = jpeg()
+    comment = b"\xff\xfe\0\x08secret"
+    assert cleaned(data[:-2] + comment + data[-2:], "image/jpeg") == data
+    small = b"\x01\x01RGB"
+    at = data.index(b"JFIF\0") - 4
+    grown = data[: at + 2] + b"\0\x13" + data[at + 4 : at + 16] + small + data[at + 18 :]
+    assert opened(grown).tobytes() == opened(data).tobytes()
+    assert cleaned(grown, "image/jpeg") == data

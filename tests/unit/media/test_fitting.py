@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from socialq.media.facts import FileFacts
 from socialq.media.fitting import AsItIs, Changed, Misfit, fit
 from socialq.media.probing import look_at
 from socialq.media.variants import make_variant
-from tests.films import film, gif, jpeg, opened, png
+from tests.films import box, film, gif, jpeg, opened, png
 
 NARROW = MediaRules(
     image=ImageRules(
@@ -245,3 +246,39 @@ def test_every_recipe_keeps_to_the_rules(width, height, low, high, most):
         assert (left, top) >= (0, 0)
         assert right <= width
         assert bottom <= height
+
+
+def film_with_a_hidden_track(places: bytes, *, uniform: bool) -> bytes:
+    """A film in whose `mdat` a camera keeps where it was, between two stretches of pictures."""
+    handler = box(b"hdlr", bytes(8), b"meta", bytes(13))
+    half = len(places) // 2
+
+    def track(first: int) -> bytes:
+        chunks = box(b"stco", struct.pack(">IIII", 0, 2, first, first + half + 4))
+        runs = box(b"stsc", struct.pack(">IIIII", 0, 1, 1, 1 if uniform else 2, 1))
+        sizes = (half, 2) if uniform else (0, 4, 1, half - 1, 1, half - 1)
+        samples = box(b"stsz", struct.pack(f">{1 + len(sizes)}I", 0, *sizes))
+        return box(b"trak", box(b"mdia", handler, box(b"minf", box(b"stbl", chunks, runs, samples))))
+
+    plain = film(pictures=b"P" * 8 + places[:half] + b"PPPP" + places[half:] + b"P" * 8)
+    at = plain.index(b"moov") - 4
+    (size,) = struct.unpack_from(">I", plain, at)
+    first = plain.index(b"PPPPPPPP") + 8 + len(track(0))
+    index = struct.pack(">I", size + len(track(0))) + plain[at + 4 : at + size] + track(first)
+    return plain[:at] + index + plain[at + size :]
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+def test_a_film_loses_the_tracks_that_nobody_sees(uniform):
+    """Action cameras and phones write their path there; its samples lie among those of the pictures."""
+    data = film_with_a_hidden_track(b"52.520013.4050", uniform=uniform)
+    assert facts(data).private
+    found = fit(facts(data), NARROW)
+    assert isinstance(found, Changed)
+    content = b"".join(make_variant(io.BytesIO(data), facts(data), found.recipe).chunks())
+    assert len(content) == len(data)
+    assert b"52.5200" not in content
+    assert b"13.4050" not in content
+    assert content[data.index(b"mdat") :].count(b"P") == 20
+    assert replace(facts(content), private=True) == facts(data)
+    assert fit(facts(content), NARROW) == AsItIs()

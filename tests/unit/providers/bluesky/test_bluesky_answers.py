@@ -47,7 +47,7 @@ URI = record_uri(DID, record_key(PART))
         (408, b"", "Unknown", "Transient"),
         (429, error("RateLimitExceeded"), "RateLimited", "RateLimited"),
         (500, error("InternalServerError"), "Unknown", "Transient"),
-        (501, error("MethodNotImplemented"), "Rejected", "Rejected"),
+        (501, error("MethodNotImplemented"), "Unknown", "Rejected"),
         (502, error("UpstreamFailure"), "Unknown", "Transient"),
         (503, error("NotEnoughResources"), "Unknown", "Transient"),
         (504, error("UpstreamTimeout"), "Unknown", "Transient"),

@@ -107,6 +107,14 @@ def test_a_file_brought_anew_makes_the_same_record() -> None:
     assert sent(adapter, one, first) == sent(adapter, one, both)
 
 
+def test_of_an_upload_only_what_a_record_holds_is_kept() -> None:
+    """Whatever else a server says of it goes into no database and no record."""
+    (step,) = Bluesky().prepare_steps(ACCOUNT, part(media=(picture(),)), {})
+    result = step.run(Script(answer(200, {"blob": {**BLOB, "note": "x" * 9}})).http)
+    assert isinstance(result, Prepared)
+    assert result.result["blob"] == BLOB
+
+
 @pytest.mark.parametrize("blob", [None, {}, {"ref": "x"}, {"ref": {"$link": "nonsense"}}])
 def test_an_upload_without_a_readable_reference_is_repeated(blob: object) -> None:
     """Nothing is stored of it."""

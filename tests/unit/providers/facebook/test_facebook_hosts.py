@@ -64,6 +64,7 @@ def test_each_interface_has_its_host(base_url: str, graph: str, video: str, cons
         ("https://rupload.facebook.com.evil.example/1", REAL, False),
         ("https://rupload.facebook.com@evil.example/1", REAL, False),
         ("http://127.0.0.1:9/facebook/video-upload/1", "http://127.0.0.1:9/facebook", True),
+        ("https://[bad", REAL, False),
         ("http://127.0.0.1:10/facebook/video-upload/1", "http://127.0.0.1:9/facebook", False),
     ],
 )
