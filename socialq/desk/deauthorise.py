@@ -66,7 +66,7 @@ def delete_data(stores: Stores, vault: Vault, *, client_id: str, signed: str) ->
     request, app_ids = found
     count = 0
     for account in _withdrawn(stores, request, app_ids):
-        _forget(stores, vault, account)
+        _forget(stores, vault, account, before=request.issued_at)
         count += 1
     row = deletions.insert(
         stores.central,
@@ -121,7 +121,7 @@ def _tell_owner(stores: Stores, account: Row) -> None:
     )
 
 
-def _forget(stores: Stores, vault: Vault, account: Row) -> None:
+def _forget(stores: Stores, vault: Vault, account: Row, *, before: datetime) -> None:
     place: dict[str, Any] = {
         "tenant_id": account["tenant_id"],
         "table": "accounts",
@@ -130,4 +130,4 @@ def _forget(stores: Stores, vault: Vault, account: Row) -> None:
     token = vault.encrypt(_NO_TOKEN, **place, field="access_token")
     cell = stores.cell_of(account["tenant_id"])
     with cell.app.transaction(tenant=account["tenant_id"], actor=_ACTOR) as session:
-        accounts.forget_person(session, account["id"], access_token=token)
+        accounts.forget_person(session, account["id"], access_token=token, before=before)

@@ -20,7 +20,7 @@ from socialq.domain.keys import publication_key
 from socialq.domain.states import CANCELLABLE, RETRYABLE, NextKind, TargetStatus
 from socialq.domain.targets import Move
 from socialq.providers.registry import UnknownPlatform, adapter_for
-from socialq.store.cell import accounts, post_targets, posts, settlements, target_parts
+from socialq.store.cell import accounts, post_targets, posts, settlements, takedowns, target_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +69,7 @@ def retry(
             raise no_target(target_id)
         if target.status not in RETRYABLE:
             raise _not_retryable(target)
+        _check_not_taken_down(session, target_id)
         _check_sendable(session, target)
         unresolved = [part for part in target_parts.full_parts(session, target_id) if part.unresolved]
         for part in unresolved:
@@ -177,6 +178,17 @@ def _retry_detail(unresolved: Sequence[PartState]) -> str | None:
         f"sent again by a person's decision: the answer for part {numbers}, sent at"
         f" {since:%Y-%m-%d %H:%M} UTC, was lost; if it is live already, the post is there twice"
     )
+
+
+def _check_not_taken_down(session: Session, target_id: UUID) -> None:
+    """What a person took down is not built on: the rest would stand under a post that is gone."""
+    taken_down, in_flight = takedowns.touched(session, target_id)
+    if in_flight:
+        raise refusal(
+            "target", target_id, "is being taken down at this moment", "wait, then look at it again"
+        )
+    if taken_down:
+        raise refusal("target", target_id, "was taken down, a part of it at least", "write a new post")
 
 
 def _not_retryable(target: Target) -> InputRefused:

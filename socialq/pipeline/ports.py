@@ -240,11 +240,12 @@ class AccountTokens(Protocol):
         lease: UUID,
         lease_seconds: float,
         renews_itself: bool = False,
+        least_age_seconds: float = 0.0,
     ) -> tuple[AccountRow, AppCredentials, str, datetime] | None:
         """Take the lease: the account, its application, its refresh token (plain), the cell's clock.
 
-        Where tokens renew themselves, the access token stands for the refresh token, and the application may be
-        empty.
+        None as well where the token was made less than `least_age_seconds` ago: some platforms take offence. Where
+        tokens renew themselves, the access token stands for the refresh token, and the application may be empty.
         """
 
     def read(self, tenant_id: UUID, account_id: UUID) -> tuple[AccountRow, datetime] | None:

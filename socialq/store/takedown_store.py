@@ -33,7 +33,7 @@ class PostgresTakedowns:
     def begin(
         self, target: Target, *, part_no: int, remote_id: str, asked_by: str, reason: str
     ) -> UUID | None:
-        """Commit a try before the platform is asked; None: another one is under way."""
+        """Commit a try before the platform is asked; None: another one is under way, or the target has changed."""
         values: dict[str, Any] = {
             "tenant_id": target.tenant_id,
             "id": new_id(),
@@ -44,8 +44,10 @@ class PostgresTakedowns:
             "reason": reason,
         }
         with self._app(target).transaction(tenant=target.tenant_id, actor=asked_by) as session:
-            post_targets.lock(session, target.id)
-            begun = takedowns.begin(session, values, life_seconds=self._life_seconds)
+            locked = post_targets.lock(session, target.id)
+            # Somebody moved it since it was read: a part may be on its way under the one that would go.
+            unchanged = locked is not None and (locked.seq, locked.status) == (target.seq, target.status)
+            begun = unchanged and takedowns.begin(session, values, life_seconds=self._life_seconds)
         return values["id"] if begun else None
 
     def end(self, target: Target, takedown_id: UUID, *, state: str, evidence: Evidence) -> None:

@@ -46,7 +46,7 @@ _TWICE: Final = """
 SELECT DISTINCT s.tenant_id, s.target_id, t.post_id, t.account_id
 FROM cell.sightings s
 JOIN cell.post_targets t ON t.id = s.target_id
-WHERE (s.first_seen_at > clock_timestamp() - %(seconds)s * interval '1 second' OR s.target_id = ANY (%(known)s))
+WHERE (s.first_seen_at > now() - %(seconds)s * interval '1 second' OR s.target_id = ANY (%(known)s))
   AND (SELECT count(*) FROM cell.sightings o WHERE o.target_id = s.target_id AND o.part_no = s.part_no) > 1
 LIMIT %(limit)s
 """

@@ -41,6 +41,7 @@ class StoredTokens:
         lease: UUID,
         lease_seconds: float,
         renews_itself: bool = False,
+        least_age_seconds: float = 0.0,
     ) -> tuple[AccountRow, AppCredentials, str, datetime] | None:
         """Take the lease of a refresh, unless another one runs, has run, or has just run.
 
@@ -62,6 +63,7 @@ class StoredTokens:
                 lease_seconds=lease_seconds,
                 interval_seconds=_MINIMUM_INTERVAL_SECONDS,
                 renews_itself=renews_itself,
+                least_age_seconds=least_age_seconds,
             ),
         )
         if not rows:

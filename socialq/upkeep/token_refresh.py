@@ -80,6 +80,7 @@ class TokenRefresh:
             lease=lease,
             lease_seconds=_LEASE_SECONDS,
             renews_itself=adapter.renews_itself,
+            least_age_seconds=adapter.least_token_age.total_seconds(),
         )
         if taken is None:
             return self._as_another_left_it(tenant_id, account)

@@ -39,6 +39,8 @@ _AGAIN_SECONDS: Final = 3600.0
 _IDLE: Final = timedelta(days=14)
 """Refresh tokens of platforms live for 60 days or more without use: four tries at least before one ends."""
 _LONG_LIVED: Final = timedelta(days=1)
+_TOLD_BEFORE: Final = timedelta(days=14)
+"""How long before its end an owner is told of a token that can't be refreshed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,9 @@ class TokenUpkeep:
                 return "fine" if failure is None else "later"
             case AccountReady(account=current, ending=reason):
                 ends_at = current.token_expires_at
+                if ends_at is not None and ends_at > now + _TOLD_BEFORE:
+                    # It was looked after for being idle: there is time until its owner must do something.
+                    return "later"
                 works_until = ends_at if ends_at is not None and ends_at > now else None
                 tell_owner(self.index, current, tenant_id=tenant_id, reason=reason, ends_at=works_until)
                 return "told"

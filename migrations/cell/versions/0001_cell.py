@@ -658,7 +658,7 @@ GRANT SELECT (tenant_id, target_id, attempt_no, token, state, part_no, due_at, c
       UPDATE (state, finished_at, code, message)
     ON cell.publishing_attempts TO socialq_machine;
 GRANT SELECT (tenant_id, id, platform, provider_app_id, status, hold_until, token_expires_at, refreshed_at,
-              refresh_tried_at, created_at, granted_by, remote_user_id)
+              refresh_tried_at, created_at, connected_at, granted_by, remote_user_id)
     ON cell.accounts TO socialq_machine;
 -- Which targets have files to prepare; not what is in a version.
 CREATE POLICY all_tenants ON cell.post_versions TO socialq_machine USING (true);

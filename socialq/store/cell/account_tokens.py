@@ -31,6 +31,7 @@ WHERE id = %(account_id)s AND status = 'active' AND (refresh_token IS NOT NULL O
   AND access_token = %(seen)s
   AND (refresh_lease_until IS NULL OR refresh_lease_until < clock_timestamp())
   AND (refreshed_at IS NULL OR refreshed_at < clock_timestamp() - %(interval_seconds)s * interval '1 second')
+  AND GREATEST(refreshed_at, connected_at) <= clock_timestamp() - %(least_age_seconds)s * interval '1 second'
 RETURNING {_TOKENS}, clock_timestamp() AS read_at
 """
 
@@ -68,7 +69,7 @@ WHERE a.status = 'active' AND p.ahead IS NOT NULL AND a.token_expires_at IS NOT 
   AND (a.refresh_tried_at IS NULL OR a.refresh_tried_at < clock_timestamp() - %(again_seconds)s * interval '1 second')
   AND (a.token_expires_at - p.ahead * (0.5 + (hashtextextended(a.id::text, 0) & 1023) / 2048.0) < clock_timestamp()
        AND a.token_expires_at > clock_timestamp()
-       OR COALESCE(a.refreshed_at, a.created_at) < clock_timestamp() - %(idle_seconds)s * interval '1 second')
+       OR GREATEST(a.refreshed_at, a.connected_at) < clock_timestamp() - %(idle_seconds)s * interval '1 second')
 ORDER BY a.refresh_tried_at NULLS FIRST, a.token_expires_at LIMIT %(limit)s
 """
 
@@ -105,6 +106,7 @@ def take_lease(
     lease_seconds: float,
     interval_seconds: float,
     renews_itself: bool,
+    least_age_seconds: float = 0.0,
 ) -> Statement:
     """Build the lease of a refresh; no row: another one runs, has run, or has just run."""
     return _TAKE, {
@@ -114,6 +116,7 @@ def take_lease(
         "lease_seconds": lease_seconds,
         "interval_seconds": interval_seconds,
         "renews_itself": renews_itself,
+        "least_age_seconds": least_age_seconds,
     }
 
 

@@ -66,7 +66,7 @@ _FORGET_PERSON = """
 UPDATE cell.accounts
 SET access_token = %(access_token)s, refresh_token = NULL, token_expires_at = NULL, granted_by = NULL,
     display_name = '', limits = '{}', updated_at = now()
-WHERE id = %(id)s
+WHERE id = %(id)s AND connected_at <= %(before)s
 """
 
 # By the machine's role: which tenants a person has granted something is known to nobody else.
@@ -120,9 +120,12 @@ def withdraw(session: Session, account_id: UUID, *, before: datetime, reason: st
     return session.one(_WITHDRAW, {"id": account_id, "before": before, "reason": reason})
 
 
-def forget_person(session: Session, account_id: UUID, *, access_token: str) -> None:
-    """Replace an account's tokens by `access_token` (encrypted, of no use), and drop what it says of a person."""
-    session.run(_FORGET_PERSON, {"id": account_id, "access_token": access_token})
+def forget_person(session: Session, account_id: UUID, *, access_token: str, before: datetime) -> None:
+    """Replace an account's tokens by `access_token` (encrypted, of no use), and drop what it says of a person.
+
+    Not where it was connected again after `before`: those tokens are another consent's.
+    """
+    session.run(_FORGET_PERSON, {"id": account_id, "access_token": access_token, "before": before})
 
 
 def granted_by(machine: Database, *, app_ids: Sequence[UUID], user_id: str) -> list[tuple[UUID, UUID]]:

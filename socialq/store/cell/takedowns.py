@@ -45,6 +45,19 @@ SET state = %(state)s, finished_at = clock_timestamp(), http_status = %(http_sta
 WHERE id = %(id)s
 """
 
+_TOUCHED: Final = """
+SELECT COALESCE(bool_or(state = 'taken_down'), false) AS taken_down,
+       COALESCE(bool_or(state = 'in_flight' AND began_at > clock_timestamp() - %(life_seconds)s * interval '1 second'),
+                false) AS in_flight
+FROM cell.takedowns WHERE target_id = %(target_id)s
+"""
+
+
+def touched(session: Session, target_id: UUID, *, life_seconds: float = 120.0) -> tuple[bool, bool]:
+    """Say whether a part of a target was taken down, and whether one is being taken down now."""
+    row = session.one(_TOUCHED, {"target_id": target_id, "life_seconds": life_seconds})
+    return (False, False) if row is None else (row["taken_down"], row["in_flight"])
+
 
 def live(session: Session, target_id: UUID) -> list[Row]:
     """Read part_no and remote_id of everything of a target that is live as far as is known, the last part first."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from socialq.desk.resolve import retry
 from socialq.domain.errors import InputRefused
 from socialq.domain.ids import new_id
 from socialq.domain.keys import publication_key
@@ -235,3 +237,36 @@ def test_nothing_is_called_taken_down_while_another_part_may_be_live(lanes: Lane
     assert lanes.live(account) == ["two"]
     assert (row["status"], row["reason"]) == ("needs_attention", "partly_taken_down")
     assert "part 2 may be live" in row["detail"]
+
+
+def test_what_was_taken_down_is_not_built_on(lanes: Lanes):
+    """A thread whose first part a person took down is not continued: the rest would stand under nothing."""
+    account = lanes.account()
+    rule = {"platform": "x", "account": account.name, "step": "publish", "kind": "validation"}
+    lanes.sandbox.faults([{**rule, "skip": 1, "times": 1}])
+    target = lanes.post(account, "one", "two")
+    lanes.work_off()
+    assert lanes.row(target)["status"] == "failed"
+    take_down(lanes, target)
+    with pytest.raises(InputRefused, match="write a new post"):
+        retry(
+            lanes.wiring.stores,
+            tenant=lanes.agency.tenant.id,
+            target_id=target,
+            now=datetime.now(UTC),
+            actor="person",
+        )
+
+
+def test_a_target_that_was_moved_meanwhile_is_left_alone(lanes: Lanes):
+    """It was read, then somebody changed it: no request is made for what was meant of the older one."""
+    account = lanes.account()
+    target = published(lanes, account, "Moved")
+    work = lanes.wiring.targets.load(lanes.agency.tenant.id, target)
+    assert work is not None
+    lanes.change("UPDATE cell.post_targets SET seq = seq + 1 WHERE id = %(id)s", id=target)
+    begun = PostgresTakedowns(lanes.wiring.stores).begin(
+        work.target, part_no=1, remote_id="1", asked_by="person", reason="typo"
+    )
+    assert begun is None
+    assert tries(lanes, target) == []

@@ -39,6 +39,28 @@ def an_hour_later(lanes: Lanes) -> None:
     lanes.change("UPDATE cell.accounts SET refresh_tried_at = refresh_tried_at - interval '61 minutes'")
 
 
+def refreshed(*, days_ago: int) -> dict[str, datetime]:
+    """Connected before, and refreshed so long ago."""
+    at = datetime.now(UTC) - timedelta(days=days_ago)
+    return {"connected_at": at - timedelta(days=1), "refreshed_at": at}
+
+
+def test_who_has_just_come_back_is_not_asked_to(lanes: Lanes, upkeep: TokenUpkeep):
+    """The account is old and was never refreshed; its owner connected it again today: nothing is due."""
+    account = connected(lanes, days=50)
+    account.set(refresh_token=None, refreshed_at=None, created_at=datetime.now(UTC) - timedelta(days=90))
+    assert upkeep.run("default") == {"fine": 0, "told": 0, "later": 0}
+    assert told(lanes) == []
+
+
+def test_a_token_that_lives_for_weeks_yet_is_not_told_as_ending(lanes: Lanes, upkeep: TokenUpkeep):
+    """Idle for two weeks and without a way to the next token: there is time, and the owner is told later."""
+    account = connected(lanes, days=40)
+    account.set(refresh_token=None, **refreshed(days_ago=20))
+    assert upkeep.run("default") == {"fine": 0, "told": 0, "later": 1}
+    assert told(lanes) == []
+
+
 def test_a_token_is_refreshed_days_before_its_end(lanes: Lanes, upkeep: TokenUpkeep):
     """Nothing is published, and the account has a new pair; one with weeks left is not asked for."""
     near, far = connected(lanes, days=4), connected(lanes, days=11)
@@ -65,8 +87,8 @@ def test_an_account_that_nothing_is_published_on_keeps_its_refresh_token_alive(
 ):
     """The access token has long ended: after two weeks without a refresh there is one."""
     idle, busy = connected(lanes, days=-1), connected(lanes, days=-1)
-    idle.set(refreshed_at=datetime.now(UTC) - timedelta(days=15))
-    busy.set(refreshed_at=datetime.now(UTC) - timedelta(days=13))
+    idle.set(**refreshed(days_ago=15))
+    busy.set(**refreshed(days_ago=13))
     upkeep.run("default")
     assert (idle.generation(), busy.generation()) == (2, 1)
 
@@ -111,7 +133,7 @@ def test_a_refusal_leaves_a_token_that_works_and_tells_the_owner_once_by_when(
 def test_an_account_whose_token_has_ended_and_is_refused_is_lost(lanes: Lanes, upkeep: TokenUpkeep):
     """Nothing works any more: the account waits for its owner, who is told before a post fails."""
     account = connected(lanes, days=-1)
-    account.set(refreshed_at=datetime.now(UTC) - timedelta(days=20))
+    account.set(**refreshed(days_ago=20))
     lanes.sandbox.revoke(account.name, "x")
     assert upkeep.run("default")["told"] == 1
     assert account.row["status"] == "needs_reconnect"
@@ -140,7 +162,7 @@ def test_a_fault_of_our_application_ends_the_platforms_run_and_alarms_once(lanes
 def test_a_fault_of_our_application_holds_it_where_the_tokens_have_ended(lanes: Lanes, upkeep: TokenUpkeep):
     """Nothing can be published through it: what would be sent waits, and no account is marked."""
     account = connected(lanes, days=-1)
-    account.set(refreshed_at=datetime.now(UTC) - timedelta(days=20))
+    account.set(**refreshed(days_ago=20))
     lanes.central("UPDATE central.provider_apps SET client_id = 'gone'")
     assert upkeep.run("default")["later"] == 1
     assert [hold["scope"] for hold in lanes.central("SELECT scope FROM central.holds")] == ["app"]
