@@ -143,7 +143,8 @@ def test_a_full_log_disk_stops_nothing(stack: Stack) -> None:
         worker = stack._local.supervisor.children["publishing-1"]
         stack.kill("publishing", signal.SIGTERM)
         stack.wait_until(lambda: not worker.alive, seconds=20, what="the worker's end")
-        assert worker.process.returncode == 0
+        # 120: Python could not write its last words, which is what a full disk is about.
+        assert worker.process.returncode in {0, 120}
     finally:
         for name in names:
             if name in stack._local.supervisor.pids:

@@ -136,8 +136,11 @@ def test_a_channel_that_is_no_address_is_named(socialq: Callable[..., Said], mon
     assert "secret" not in said.err + said.out
 
 
-def test_webhooks_are_added_listed_and_switched_off(socialq: Callable[..., Said], stores: Stores):
+def test_webhooks_are_added_listed_and_switched_off(
+    socialq: Callable[..., Said], stores: Stores, monkeypatch: pytest.MonkeyPatch
+):
     """The secret is shown once; the address never."""
+    monkeypatch.setenv("COLUMNS", "160")
     socialq("tenant", "add", "acme")
     made = socialq("webhook", "add", "https://hooks.example/secret-path", "--tenant", "acme", "--json").json
     assert made["secret"]

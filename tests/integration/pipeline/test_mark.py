@@ -314,10 +314,10 @@ def test_a_prepare_result_is_kept_and_not_made_twice(world: World):
 
 
 class _Standstill:
-    """A clock on which the worker stands still between asking for the mark and sending."""
+    """Read when the work begins, when the mark is asked for, and, after a standstill, before sending."""
 
     def __init__(self, seconds: float) -> None:
-        self._times = iter([100.0, 100.0 + seconds])
+        self._times = iter([100.0, 100.0, 100.0 + seconds])
 
     def now(self) -> datetime:
         return datetime.now(UTC)

@@ -468,7 +468,8 @@ def test_the_example_calendar_is_sound() -> None:
     assert all(_mastodon_length(segment) <= 500 for row in parsed.rows for segment in row.segments)
     assert sum(len(row.segments) > 1 for row in parsed.rows) >= 3
     named = {EXAMPLES / name for row in parsed.rows for name in row.media}
-    assert named == set((EXAMPLES / "media").iterdir())
+    film = EXAMPLES / "media" / "seven-papers.mp4"  # of the calendar of seven platforms
+    assert named == set((EXAMPLES / "media").iterdir()) - {film}
     for path in named:
         assert path.stat().st_size < 60_000
         with Image.open(path) as image:

@@ -68,8 +68,13 @@ def video_at(url: str, *cuts: tuple[int, int]) -> bytes:
     return json.dumps({"value": {**value, "uploadInstructions": instructions}}).encode()
 
 
+def closing(body: bytes, *, status: str = "200 OK", headers: tuple[str, ...] = ()) -> bytes:
+    """An answer after which the stub closes, and says so: nobody keeps the connection for the next request."""
+    return response(body, status=status, headers=("Connection: close", *headers))
+
+
 def first_step(http: Http, stub: Stub, answer: bytes, *, mime_type: str = "image/png") -> object:
-    stub.serve_with(stub.answering(response(answer)))
+    stub.serve_with(stub.answering(closing(answer)))
     (step,) = ADAPTER.prepare_steps(account(stub.url), part(mime_type), {})
     return step.run(http)
 
@@ -113,7 +118,7 @@ def test_an_image_goes_up_with_the_token_and_a_videos_piece_without(stub: Stub, 
     """The address of a piece lets it in; sent with a token it would be refused, and leak it to a store."""
     image = first_step(http, stub, image_at(f"{stub.url}/up?x=1"))
     assert isinstance(image, Prepared)
-    stub.serve_with(stub.answering(response(b"", status="201 Created")))
+    stub.serve_with(stub.answering(closing(b"", status="201 Created")))
     (step,) = ADAPTER.prepare_steps(account(stub.url), part(), {"media.1": in_force(image)})
     assert isinstance(step.run(http), Prepared)
     head, _, body = stub.requests[-1].partition(b"\r\n\r\n")
@@ -124,7 +129,7 @@ def test_an_image_goes_up_with_the_token_and_a_videos_piece_without(stub: Stub, 
     last = len(CONTENT) - 1
     video = first_step(http, stub, video_at(f"{stub.url}/p", (0, 999), (1000, last)), mime_type="video/mp4")
     assert isinstance(video, Prepared)
-    stub.serve_with(stub.answering(response(b"", headers=('ETag: "e1"',))))
+    stub.serve_with(stub.answering(closing(b"", headers=('ETag: "e1"',))))
     stored: dict[str, Any] = {"media.1": in_force(video), "media.1:piece.0": {"etag": "e0"}}
     (step,) = ADAPTER.prepare_steps(account(stub.url), part("video/mp4"), stored)
     result = step.run(http)
@@ -161,7 +166,7 @@ def test_a_piece_without_its_etag_is_sent_again(stub: Stub, http: Http) -> None:
     """The video can't be put together without it."""
     video = first_step(http, stub, video_at(f"{stub.url}/p", (0, len(CONTENT) - 1)), mime_type="video/mp4")
     assert isinstance(video, Prepared)
-    stub.serve_with(stub.answering(response(b"")))
+    stub.serve_with(stub.answering(closing(b"")))
     (step,) = ADAPTER.prepare_steps(account(stub.url), part("video/mp4"), {"media.1": in_force(video)})
     assert isinstance(step.run(http), Transient)
 
@@ -172,8 +177,8 @@ def test_a_second_finalise_that_is_refused_is_settled_by_the_state(stub: Stub, h
     assert isinstance(video, Prepared)
     stored = {"media.1": in_force(video), "media.1:piece.0": {"etag": "e0"}}
     for state, expected in {"PROCESSING": Prepared, "WAITING_UPLOAD": Rejected}.items():
-        refusal = response(b'{"message":"done already","status":400}', status="400 Bad Request")
-        told = response(json.dumps({"status": state}).encode())
+        refusal = closing(b'{"message":"done already","status":400}', status="400 Bad Request")
+        told = closing(json.dumps({"status": state}).encode())
         second = stub.answering(told)
         stub.connections = 0
         # The state may be asked on the kept connection, or on a new one.
