@@ -107,7 +107,8 @@ def test_connections_that_are_cut_lose_nothing(stack: Stack) -> None:
     assert cut > 6
     check_once(stack, *in_flight, *meanwhile)
     for target_id in in_flight:
-        assert [attempt.state for attempt in stack.target(target_id).attempts] == ["accepted"]
+        # One attempt: its answer was recorded, or, where its worker had given up waiting, it was found.
+        assert [attempt.state for attempt in stack.target(target_id).attempts] in (["accepted"], ["found"])
 
 
 def test_a_preparing_worker_that_dies_amid_an_upload_delays_no_post(stack: Stack) -> None:
