@@ -12,6 +12,8 @@ import argparse
 import signal
 import sys
 
+import structlog
+
 from benchmarks.chaos.plan import make_plan
 from benchmarks.chaos.running import run
 from benchmarks.chaos.wishes import WISHES
@@ -21,6 +23,8 @@ from socialq.providers.registry import ADAPTERS
 
 def main() -> None:
     """Run and report."""
+    # The report alone goes to standard output: what people of the plan do is logged beside it.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
