@@ -101,7 +101,8 @@ class Look:
         mark = sent_after - self._server_behind - _CREATED_GRAIN
         after = [seen for seen in candidates if seen.created_at >= mark]
         before = [seen for seen in candidates if seen.created_at < mark]
-        after.sort(key=lambda seen: seen.created_at)
+        # Ids grow with time: they order what came within one thousandth of a second.
+        after.sort(key=lambda seen: (seen.created_at, len(seen.remote_id), seen.remote_id))
         before.sort(key=lambda seen: seen.created_at, reverse=True)
         return after + before
 

@@ -26,7 +26,10 @@ def account(lanes: Lanes) -> Account:
     """An account on the simulated Threads, whose tokens may be traded at once, connected without an application."""
     lanes.sandbox.settings("threads", refresh_least_age_s=0)
     made = lanes.sandbox.create_account(f"user{number()}", "threads")
-    return lanes.connect({**made, "refresh_token": None}, platform="threads", app=None)
+    connected = lanes.connect({**made, "refresh_token": None}, platform="threads", app=None)
+    # A token of a consent of today is not traded: this one was given weeks ago.
+    connected.set(connected_at=datetime.now(UTC) - timedelta(days=50))
+    return connected
 
 
 def test_a_token_with_ten_days_left_is_traded_with_the_next_post(lanes: Lanes, account: Account):

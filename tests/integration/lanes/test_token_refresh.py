@@ -191,6 +191,7 @@ def test_a_refused_refresh_reads_the_row_again_before_it_gives_up(lanes: Lanes):
 
     class Slow:
         renews_itself, refresh_ahead = adapter.renews_itself, adapter.refresh_ahead
+        least_token_age = adapter.least_token_age
 
         def refresh(self, *arguments, **named):
             asked.set()
