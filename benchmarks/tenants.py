@@ -2,22 +2,18 @@
 
 `python -m benchmarks.tenants --tenants 2000 --json`: one target for each of as many tenants, all due at one
 instant, against as many targets of one tenant, in the same run. `ratio` is many over one. Also counts the
-statements that an idle relay window runs, which must not depend on the number of tenants.
+statements of a turn of an idle relay window, which must not depend on the number of tenants.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import time
 
+from benchmarks.idle_relay import statements_per_turn
 from benchmarks.running import machine, report, running_stack, running_stub
 from benchmarks.seed import seed_tenant
 from benchmarks.throughput import measure
-
-_IDLE_SECONDS = 10.0
-_SETTLE_SECONDS = 15.0
-_CALLS = "SELECT sum(xact_commit) AS commits FROM pg_stat_database WHERE datname = current_database()"
 
 
 def main() -> None:
@@ -30,8 +26,7 @@ def main() -> None:
     many, one = [], []
     with running_stub() as stub, running_stack({"SOCIALQ_MAX_ENQUEUED_PER_TENANT": "2000"}) as (_, wiring):
         measure(wiring, [seed_tenant(wiring, name="warm", accounts=64, base_url=stub)])
-        time.sleep(_SETTLE_SECONDS)
-        idle_before = _idle_commits(wiring)
+        few = statements_per_turn(wiring.settings, cell="default")
         for number in range(options.rounds):
             alone = seed_tenant(wiring, name=f"alone{number}", accounts=options.tenants, base_url=stub)
             one.append(options.tenants / measure(wiring, [alone]))
@@ -40,9 +35,7 @@ def main() -> None:
                 for each in range(options.tenants)
             ]
             many.append(options.tenants / measure(wiring, crowd))
-        # What sessions counted is told to the statistics a while later.
-        time.sleep(_SETTLE_SECONDS)
-        idle_after = _idle_commits(wiring)
+        all_of_them = statements_per_turn(wiring.settings, cell="default")
     ratios = [spread / alone for spread, alone in zip(many, one, strict=True)]
     report(
         {
@@ -51,20 +44,11 @@ def main() -> None:
             "one_tenant_per_second": round(statistics.median(one), 1),
             "ratio": round(statistics.median(ratios), 2),
             "rounds": [round(ratio, 2) for ratio in ratios],
-            "idle_transactions_per_second": {"few_tenants": idle_before, "many_tenants": idle_after},
+            "idle_relay_statements_per_turn": {"few_tenants": few, "many_tenants": all_of_them},
             "machine": machine(),
         },
         as_json=options.json,
     )
-
-
-def _idle_commits(wiring) -> float:  # noqa: ANN001 - the wiring of the running stack
-    def commits() -> int:
-        return int(wiring.stores.central.autocommit(_CALLS)[0]["commits"])
-
-    before = commits()
-    time.sleep(_IDLE_SECONDS)
-    return round((commits() - before) / _IDLE_SECONDS, 1)
 
 
 if __name__ == "__main__":
