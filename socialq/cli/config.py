@@ -1,4 +1,4 @@
-"""`socialq config check`: every problem of the settings at once, and whether the servers answer."""
+"""`socialq config`: every problem of the settings at once, whether the servers answer, and what can be set."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
 from socialq.cli.output import cell, console, json_option, print_json, table
 
@@ -50,6 +51,22 @@ def check(*, as_json: bool) -> int:
     if problems and not as_json:
         click.echo(str(ConfigInvalid(problems)), err=True)
     return 1 if problems else 0
+
+
+@command.command("list")
+@json_option
+def list_all(*, as_json: bool) -> None:
+    """List every setting with its default and its meaning; nothing that is set is shown."""
+    from socialq.settings.reference import settings
+
+    rows = list(settings())
+    if as_json:
+        print_json(rows)
+        return
+    built = table("setting!", "default", "what")
+    for row in rows:
+        built.add_row(row.variable, row.default, Text(row.meaning))
+    console().print(built)
 
 
 def _storage_problems(settings: Settings) -> list[str]:
