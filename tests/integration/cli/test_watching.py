@@ -96,7 +96,7 @@ def test_the_report_is_a_table_csv_or_json(socialq: Callable[..., Said], publish
     ]
     assert rows[3]["worst_targets"] == str(published)
     assert socialq("report", "lateness", "--csv", "--json").code == 2
-    assert "Nothing was published" in socialq("report", "lateness", "--days", "0.000001").out
+    assert "Nothing was published" in socialq("report", "lateness", "--days", "0.000000001").out
 
 
 def test_show_tells_the_gaps(socialq: Callable[..., Said], published: UUID):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from socialq.store.sessions import Database
 
 ROWS = 1_000_000
+_AT_ONCE = 100_000
 DUE = 20
 
 _INDEX_ROWS = """
@@ -35,7 +36,7 @@ INSERT INTO central.publish_dispatch_index
     (target_id, tenant_id, cell, account_id, platform, seq, kind, due_at, ready_at, status)
 SELECT id, lpad(to_hex(n %% 2000), 32, '0')::uuid, 'default', id, 'mastodon', 1, 'publish', at, at, 'pending'
 FROM (SELECT n, lpad(to_hex(n), 32, '0')::uuid AS id, now() + n * interval '1 s' AS at
-      FROM generate_series(60, 60 + %(rows)s) n) s
+      FROM generate_series(%(first)s, %(last)s) n) s
 """
 
 _TARGETS = """
@@ -44,7 +45,7 @@ INSERT INTO cell.post_targets
 SELECT lpad(to_hex(n %% 2000), 32, '0')::uuid, id, id, id, 'mastodon', id, 'scheduled', 1, 'publish', at, at,
        at + interval '1 day'
 FROM (SELECT n, lpad(to_hex(n), 32, '0')::uuid AS id, now() + n * interval '1 s' AS at
-      FROM generate_series(60, 60 + %(rows)s) n) s
+      FROM generate_series(%(first)s, %(last)s) n) s
 """
 
 
@@ -88,25 +89,26 @@ def fill(owner: psycopg.Connection[dict[str, Any]], schema: str, table: str, row
         " WHERE conrelid = %s::regclass AND contype = 'f'",
         (f"{schema}.{table}",),
     ).fetchall()
-    with owner.transaction():
-        owner.execute("SET LOCAL maintenance_work_mem = '256MB'")
-        owner.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(place))
-        for key in foreign_keys:
-            owner.execute(
-                sql.SQL("ALTER TABLE {} DROP CONSTRAINT {}").format(place, sql.Identifier(key["conname"]))
+    owner.execute("SET maintenance_work_mem = '256MB'")
+    owner.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(place))
+    for key in foreign_keys:
+        owner.execute(
+            sql.SQL("ALTER TABLE {} DROP CONSTRAINT {}").format(place, sql.Identifier(key["conname"]))
+        )
+    for index in indexes:
+        owner.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, index["indexname"])))
+    # A transaction each: events of other tests' databases wait for the oldest one on the server.
+    for first in range(60, 60 + ROWS, _AT_ONCE):
+        owner.execute(rows, {"first": first, "last": first + _AT_ONCE - 1})
+    for index in indexes:
+        owner.execute(index["indexdef"])
+    for key in foreign_keys:
+        owner.execute(
+            sql.SQL("ALTER TABLE {} ADD CONSTRAINT {} {} NOT VALID").format(
+                place, sql.Identifier(key["conname"]), sql.SQL(key["text"])
             )
-        for index in indexes:
-            owner.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, index["indexname"])))
-        owner.execute(rows, {"rows": ROWS})
-        for index in indexes:
-            owner.execute(index["indexdef"])
-        for key in foreign_keys:
-            owner.execute(
-                sql.SQL("ALTER TABLE {} ADD CONSTRAINT {} {} NOT VALID").format(
-                    place, sql.Identifier(key["conname"]), sql.SQL(key["text"])
-                )
-            )
-        owner.execute(sql.SQL("ALTER TABLE {} ENABLE TRIGGER USER").format(place))
+        )
+    owner.execute(sql.SQL("ALTER TABLE {} ENABLE TRIGGER USER").format(place))
     owner.execute(sql.SQL("ANALYZE {}").format(place))
 
 

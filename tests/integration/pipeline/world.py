@@ -141,6 +141,17 @@ class World:
     def queue_sweep(self) -> QueueSweep:
         return QueueSweep(due=self.central, queue=self.queue, index=self.index)
 
+    def wait_for_older_transactions(self) -> None:
+        """Wait until whatever was begun on this server before now has ended, in other tests' databases, too.
+
+        Consumers of events go no further than the oldest transaction that runs anywhere on their server.
+        """
+        [row] = self.arrange("SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS next")
+        passed = "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %(next)s::xid8 AS yes"
+        wait_until(
+            lambda: self.arrange(passed, next=row["next"])[0]["yes"], seconds=60, what="other transactions"
+        )
+
     def work_off(self) -> list[str]:
         """Relay everything, dispatch what is due, and let a worker have each message, until nothing is left."""
         said: list[str] = []

