@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import os
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from socialq.logs import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import psycopg
+
+
+_NEVER_REACHED: Final = ("connection failed", "connection timeout", "connection is bad", "failed to resolve")
+"""How the driver begins what it says of a connection that did not come about."""
+
+_CUT: Final = (None, "57P01", "57P02", "57P03")
+"""SQLSTATEs of a connection that ended: none at all, or the server shut down, crashed, or starts."""
 
 
 class Failure(Exception):  # noqa: N818 - it is what the command came to
@@ -73,11 +82,19 @@ def _of_database(error: Exception) -> str | None:
     return None
 
 
-def _of_connection(error: Exception) -> str:
+def _of_connection(error: psycopg.Error) -> str:
     said = _line(error)
     if 'role "socialq_' in said:
         return "Error: the database has no roles of socialq yet: run `socialq db upgrade`"
-    return f"Error: the database is out of reach ({said}): check that it runs, and SOCIALQ_DATABASE_URL"
+    if error.sqlstate not in _CUT:
+        return f"Error: the database did not do it ({said}): try again; if it stays so, look at its log"
+    if said.startswith(_NEVER_REACHED):
+        return f"Error: the database is out of reach ({said}): check that it runs, and SOCIALQ_DATABASE_URL"
+    # The answer to a commit may be what was lost.
+    return (
+        f"Error: the connection to the database was lost in the midst of it ({said}): look whether it was done"
+        " (`socialq targets list`) before you do it again"
+    )
 
 
 def _of_system(error: Exception) -> str | None:

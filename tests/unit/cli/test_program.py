@@ -107,6 +107,8 @@ def test_a_reader_that_leaves_is_no_error() -> None:
         (Failure("Error: the way out"), "Error: the way out"),
         (ConfigInvalid(["SOCIALQ_X: no such setting"]), "SOCIALQ_X: no such setting"),
         (psycopg.OperationalError("connection failed: refused"), "database is out of reach"),
+        (psycopg.errors.QueryCanceled("statement timeout"), "did not do it (statement timeout): try again"),
+        (psycopg.OperationalError("server closed the connection"), "look whether it was done"),
         (psycopg.OperationalError('role "socialq_central" does not exist'), "socialq db upgrade"),
         (psycopg.errors.UndefinedTable('relation "central.tenants" does not exist'), "socialq db upgrade"),
         (psycopg.errors.InsufficientPrivilege("permission denied"), "SOCIALQ_OWNER_DATABASE_URL"),
