@@ -26,6 +26,7 @@ task_routes = {
 task_serializer = "json"
 accept_content = ("json",)
 task_ignore_result = True
+result_expires = None  # beat would tick the cleaning of results, and there are none
 task_store_errors_even_if_ignored = False
 enable_utc = True
 timezone = "UTC"

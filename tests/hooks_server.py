@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
@@ -33,6 +34,8 @@ class HooksServer:
     status: int = 200
     statuses: list[int] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long each path takes to answer."""
 
     def __enter__(self) -> Self:
         hooks = self
@@ -42,6 +45,7 @@ class HooksServer:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 hooks.received.append(Received(self.command, self.path, headers, body))
+                time.sleep(hooks.seconds.get(self.path, 0.0))
                 self.send_response(hooks.statuses.pop(0) if hooks.statuses else hooks.status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()

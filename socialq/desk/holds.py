@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from socialq.desk import tenants
 from socialq.desk.refusals import refusal, unknown
 from socialq.providers.registry import ADAPTERS
-from socialq.store.central import holds
+from socialq.store.central import alarms, holds
 from socialq.store.central.holds import Scope
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ def lift(stores: Stores, *, scope: Scope, key: str, actor: str) -> None:
     plain = _liftable(stores, scope, key)
     lifted = holds.lift(stores.central, scope=scope, key=plain, actor=actor, sources=_LIFTABLE)
     left = holds.of(stores.central, scope=scope, key=plain)
+    if lifted:
+        # Whoever lifts it knows of it. Should the platform refuse us again, that is told again.
+        alarms.clear(stores.central, key=f"ours:{scope}:{plain}")
     if lifted and not left:
         return
     if not left:

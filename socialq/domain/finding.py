@@ -200,13 +200,15 @@ def _absent(situation: Situation, rules: Rules) -> Decision:
 def _next_look(situation: Situation, looks_done: int, rules: Rules) -> datetime | None:
     """Return when to look again, or None when absence is proven.
 
-    It takes every scheduled look, and the last one only counts once the platform's lag has passed: before
-    that a live post may not be listed yet.
+    It takes every scheduled look, and the last one only counts once the platform's lag has passed after the request
+    can no longer run: before that a live post may not be listed yet. A connection that broke early says nothing of
+    the request: the platform may work on it for as long as any request may take.
     """
     lost_at = situation.target.lost_at or situation.now
     if looks_done < len(rules.look_delays_seconds):
         return max(lost_at + timedelta(seconds=rules.look_delays_seconds[looks_done]), situation.now)
-    listed_by = lost_at + timedelta(seconds=situation.lag_seconds or 0.0)
+    may_run_until = (situation.part.marked_at or lost_at) + timedelta(seconds=rules.request_seconds)
+    listed_by = max(lost_at, may_run_until) + timedelta(seconds=situation.lag_seconds or 0.0)
     return listed_by if situation.now < listed_by else None
 
 

@@ -47,6 +47,8 @@ class Rules:
     """When to look after an unknown outcome, counted from the moment the request can no longer run."""
     look_again_seconds: float = 3600.0
     """When to look once more after a retry that followed an unknown outcome."""
+    request_seconds: float = 30.0
+    """How long after its mark a request may still run at the platform: its deadline."""
     failed_looks_allowed: int = 8
     """After this many looks in a row that could not be finished, a person decides."""
     breaker: BreakerLimits = field(default_factory=BreakerLimits)

@@ -123,8 +123,9 @@ class Settings(BaseSettings):
     """Total time of the one request that makes a part public, on the worker's monotonic clock."""
     connect_timeout_seconds: Seconds = 5.0
     """Time to open a connection to a platform."""
-    prepare_deadline_seconds: Seconds = 60.0
-    """Total time of one preparing request, such as an upload."""
+    prepare_deadline_seconds: Annotated[float, Field(gt=0, le=80, allow_inf_nan=False)] = 60.0
+    """Total time of one request that publishes nothing, such as an upload, or of one look. 80 at most: whoever
+    prepares or refreshes a token holds it for 90 s and more."""
     mark_to_send_seconds: Seconds = 5.0
     """No request starts longer than this after its mark was asked for."""
     retry_base_seconds: Seconds = 60.0
@@ -209,6 +210,8 @@ class Settings(BaseSettings):
     """Days for which the dispatch index keeps rows that are done."""
     prune_outbox_days: Seconds = 3.0
     """Days for which relayed outbox events are kept."""
+    prune_deliveries_days: Seconds = 30.0
+    """Days for which deliveries to webhooks are kept once they were taken or given up."""
     vacuum_held_seconds: Seconds = 600.0
     """How long a transaction or a replication slot may keep vacuum from its work before it alarms."""
 

@@ -7,7 +7,7 @@ a worker's slot or a place in the queue. The relay keeps asking with every tick,
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -50,7 +50,7 @@ class CellWatch:
             return
         self._held_at[cell] = now
         log.error("cell_unreachable", cell=cell, error=type(error).__name__)
-        until = datetime.now(UTC) + _HELD_FOR
+        until = holds.now(self._central) + _HELD_FOR
         holds.set_hold(
             self._central,
             scope="cell",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, cast
 
 import structlog
@@ -14,6 +14,7 @@ from socialq.store.patience import PASSING, with_patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
     from uuid import UUID
 
     from socialq.domain.breaking import BreakerLimits, TroubleKind
@@ -62,7 +63,7 @@ class PostgresIndex:
     def _finish_all(self, settled: Sequence[Settled]) -> None:
         def step() -> None:
             [rows] = self._central.pipelined(dispatch_index.finish(settled))
-            soon = datetime.now(UTC) + _SOON
+            soon = rows[0]["read_at"] + _SOON
             if rows[0]["somebody_waits"] or any(one.next_at and one.next_at < soon for one in settled):
                 self._central.notify(DISPATCH_CHANNEL)
 

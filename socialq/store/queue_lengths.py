@@ -1,7 +1,8 @@
-"""How many messages wait in Redis, by queue."""
+"""How many messages wait in Redis, by queue, and for which tasks."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 import redis
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _SOCKET_SECONDS: Final = 2.0
 _PREFIX: Final = "socialq:"
 """Celery's `global_keyprefix`."""
+_READ_AT_MOST: Final = 1000
 
 
 class QueueLengths:
@@ -40,6 +42,26 @@ class QueueLengths:
             raise ConnectionError(type(error).__name__) from error
         return dict(zip(self._queues, lengths, strict=True))
 
+    def waiting(self, queue: str) -> set[tuple[str, str]]:
+        """Read what waits in a queue: tasks, with their arguments as text. Raises `ConnectionError`.
+
+        For queues of ticks, which are short; of one that is not, the newest thousand are read.
+        """
+        try:
+            messages = self._redis.lrange(f"{_PREFIX}{queue}", 0, _READ_AT_MOST - 1)
+        except redis.RedisError as error:
+            raise ConnectionError(type(error).__name__) from error
+        return {task for message in messages if (task := _task_of(message)) is not None}
+
     def close(self) -> None:
         """Let the connections go."""
         self._redis.close()
+
+
+def _task_of(message: bytes | str) -> tuple[str, str] | None:
+    """Name the task of a message as it lies in the queue; None for what none of ours has written."""
+    try:
+        headers = json.loads(message)["headers"]
+        return str(headers["task"]), str(headers.get("argsrepr", ""))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None

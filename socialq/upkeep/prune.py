@@ -1,10 +1,11 @@
 """Prune: takes out what is over, so that hot tables stay small.
 
 Arrives: time, a few times an hour. Leaves: no index rows that were done long ago, no outbox events that were
-relayed long ago, no heartbeats of workers that are gone. What must stay true: nothing goes that anybody may
-still need, since pending, enqueued, waiting and parked rows stay whatever their age, and a target that moves
-again brings its index row back from the cell; each batch is a short transaction of its own; a run ends in
-time, and the next one goes on; a cell that can't be reached keeps no other from being pruned.
+relayed long ago, no deliveries to webhooks that ended long ago, no heartbeats of workers that are gone. What must
+stay true: nothing goes that anybody may still need, since pending, enqueued, waiting and parked rows stay whatever
+their age, and a target that moves again brings its index row back from the cell; each batch is a short transaction
+of its own; a run ends in time, and the next one goes on; a cell that can't be reached keeps no other from being
+pruned.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from socialq.store.cell import outbox_events
+from socialq.store.cell import outbox_events, webhooks
 from socialq.store.central import consents, dispatch_index, heartbeats, troubles
 from socialq.store.patience import PASSING
 
@@ -36,6 +37,8 @@ class Prune:
     """How long index rows are kept once they are done."""
     outbox_days: float
     """How long events are kept once they are relayed."""
+    deliveries_days: float
+    """How long deliveries to webhooks are kept once they ended."""
     batch: int = 2000
     run_seconds: float = 30.0
     """No new batch begins after this; what is left is the next run's."""
@@ -43,10 +46,11 @@ class Prune:
     def prune(self) -> dict[str, int]:
         """Prune for a while; returns how many rows went, by kind."""
         ends_at = time.monotonic() + self.run_seconds
-        pruned = {"index_rows": self._index(ends_at), "outbox_events": 0}
+        pruned = {"index_rows": self._index(ends_at), "outbox_events": 0, "deliveries": 0}
         for cell in self.stores.cell_names():
             try:
                 pruned["outbox_events"] += self._outbox(cell, ends_at)
+                pruned["deliveries"] += self._deliveries(cell, ends_at)
             except PASSING as error:
                 log.warning("prune_missed", cell=cell, error=type(error).__name__)
         with self.stores.central.transaction(actor="prune") as session:
@@ -80,4 +84,15 @@ class Prune:
             if next_after is None:
                 break
             after = next_after
+        return total
+
+    def _deliveries(self, cell: str, ends_at: float) -> int:
+        machine = self.stores.cell(cell).machine
+        total = 0
+        while time.monotonic() < ends_at:
+            with machine.transaction(actor="prune") as session:
+                gone = webhooks.prune(session, days=self.deliveries_days, limit=self.batch)
+            total += gone
+            if gone < self.batch:
+                break
         return total

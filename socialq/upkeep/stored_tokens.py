@@ -10,6 +10,7 @@ from socialq.providers.base import AppCredentials
 from socialq.store.cell import account_tokens
 from socialq.store.central import provider_apps
 from socialq.store.patience import reaching_cell, with_patience
+from socialq.vault import VaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,6 +104,22 @@ class StoredTokens:
     def release(self, tenant_id: UUID, account_id: UUID, *, lease: UUID) -> None:
         """Give the lease back."""
         self._run(tenant_id, account_tokens.release(account_id=account_id, lease=lease))
+
+    def can_be_opened(self, tenant_id: UUID, account_id: UUID) -> bool:
+        """Say whether all that is needed to publish and to refresh can be opened. True where the account is gone."""
+        current = self.read(tenant_id, account_id)
+        if current is None:
+            return True
+        account, _ = current
+        tokens = {"access_token": account.access_token, "refresh_token": account.refresh_token}
+        try:
+            for field, value in tokens.items():
+                if value is not None:
+                    self._open(tenant_id, account_id, field, value)
+            self._app_of(account)
+        except (VaultError, LookupError, ValueError):
+            return False
+        return True
 
     def note_tried(self, tenant_id: UUID, account_id: UUID) -> None:
         """Note that the account was looked after, without a refresh."""

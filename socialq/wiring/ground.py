@@ -91,6 +91,7 @@ class Ground:
     def http(self) -> Http:
         return Http(
             connect_timeout_seconds=self.settings.connect_timeout_seconds,
+            deadline_seconds=self.settings.prepare_deadline_seconds,
             allow_private_addresses=self.settings.allow_private_addresses,
         )
 
@@ -135,6 +136,7 @@ class Ground:
             ),
             look_delays_seconds=settings.look_delays_seconds,
             look_again_seconds=settings.look_again_seconds,
+            request_seconds=settings.publish_deadline_seconds,
             breaker=BreakerLimits(
                 troubles=settings.breaker_troubles,
                 window_seconds=settings.breaker_window_seconds,

@@ -18,6 +18,7 @@ from socialq.upkeep.statistics import Statistics
 from socialq.upkeep.stored_tokens import StoredTokens
 from socialq.upkeep.token_upkeep import TokenUpkeep, aheads_of
 from socialq.upkeep.vacuum_check import VacuumCheck
+from socialq.upkeep.watching.causes import Causes
 from socialq.upkeep.watching.findings import Limits
 from socialq.upkeep.watching.process import WatchProcess
 from socialq.upkeep.watching.sending import AppriseSender, DeadMan
@@ -85,8 +86,10 @@ class Keeping(Windows):
         settings = self.settings
         lengths = QueueLengths(settings.redis_url.get_secret_value(), queues=QUEUES)
         bounds = {"publishing": settings.max_enqueued, "preparing": settings.max_enqueued, "control": 500}
+        tokens = StoredTokens(stores=self.stores, vault=self.vault)
         return Watch(
             stores=self.stores,
+            causes=Causes(stores=self.stores, can_open=tokens.can_be_opened),
             sender=AppriseSender(settings.alarm_urls),
             limits=Limits(
                 late_seconds=settings.late_seconds,
@@ -116,7 +119,10 @@ class Keeping(Windows):
     def prune(self) -> Prune:
         settings = self.settings
         return Prune(
-            stores=self.stores, done_days=settings.prune_done_days, outbox_days=settings.prune_outbox_days
+            stores=self.stores,
+            done_days=settings.prune_done_days,
+            outbox_days=settings.prune_outbox_days,
+            deliveries_days=settings.prune_deliveries_days,
         )
 
     @cached_property

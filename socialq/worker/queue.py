@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from socialq.domain.hops import Lane, Message
     from socialq.pipeline.ports import Queue
 
+CONTROL: Final = "control"
+"""The queue of ticks and windows."""
 PUBLISH_TASK: Final = "socialq.publish_target"
 PREPARE_TASK: Final = "socialq.prepare_target"
 _TASK_AND_QUEUE: Final[dict[Lane, tuple[str, str]]] = {

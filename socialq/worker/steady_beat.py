@@ -1,8 +1,9 @@
-"""Beat that goes on ticking when the machine's clock is set.
+"""Beat that goes on ticking when the machine's clock is set, and does not pile ticks up where nobody takes them.
 
-Arrives: Celery's own beat. Leaves: the same ticks. What must stay true: after a step of the clock, in whichever
-direction, every tick comes again within its interval. Celery plans by the wall clock: set back by an hour, it would
-tick nothing for an hour.
+Arrives: Celery's own beat. Leaves: the same ticks, but for those whose like still waits in the queue. What must stay
+true: after a step of the clock, in whichever direction, every tick comes again within its interval (Celery plans by
+the wall clock: set back by an hour, it would tick nothing for an hour); a control worker that was down finds one tick
+of each name, whatever its clock says; no clock but this machine's monotonic one decides whether a tick is heard.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from typing import Any, Final
 
 import structlog
 from celery.beat import PersistentScheduler
+
+from socialq.store.queue_lengths import QueueLengths
+from socialq.worker.queue import CONTROL
 
 log = structlog.get_logger(__name__)
 
@@ -34,12 +38,13 @@ class StepWatch:
 
 
 class SteadyScheduler(PersistentScheduler):  # type: ignore[misc]  # Celery has no types
-    """Plans anew whenever the clock was set."""
+    """Plans anew whenever the clock was set, and leaves a tick out while an older one of its name waits."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Take what Celery's own takes."""
         self._watch = StepWatch()
         super().__init__(*args, **kwargs)
+        self._queues = QueueLengths(self.app.conf.broker_url, queues=(CONTROL,))
 
     def setup_schedule(self) -> None:
         """Read the last times from the file; those of a clock that was ahead are none."""
@@ -55,6 +60,21 @@ class SteadyScheduler(PersistentScheduler):  # type: ignore[misc]  # Celery has 
             self._plan_anew()
         wait: float = super().tick(*args, **kwargs)
         return wait
+
+    def apply_entry(self, entry: Any, producer: Any = None) -> None:
+        """Send a tick, unless one of its name waits: that one does its work, whenever it is taken."""
+        if self._waits(entry.task):
+            log.info("tick_still_waits", tick=entry.name)
+            return
+        super().apply_entry(entry, producer=producer)
+
+    def _waits(self, task: str) -> bool:
+        try:
+            return task in {name for name, _ in self._queues.waiting(CONTROL)}
+        except OSError as error:
+            # Sending says the same, or works all the same: a tick too many harms nothing.
+            log.warning("queue_unreadable", error=str(error))
+            return False
 
     def _plan_anew(self) -> None:
         """Let every tick have been worked off now: each comes again after its interval."""

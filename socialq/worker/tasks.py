@@ -7,7 +7,7 @@ shown by Flower and kept in Redis.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 import structlog
@@ -16,10 +16,11 @@ from socialq.domain.hops import CellUnreachableError, Message
 from socialq.domain.states import NextKind
 from socialq.store.central import heartbeats
 from socialq.store.patience import PASSING
-from socialq.worker.queue import PREPARE_TASK, PUBLISH_TASK, queues
+from socialq.store.queue_lengths import QueueLengths
+from socialq.worker.queue import CONTROL, PREPARE_TASK, PUBLISH_TASK, queues
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from celery import Celery
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from socialq.wiring import Wiring
 
 log = structlog.get_logger(__name__)
+
+_RELAY_WINDOW: Final = "socialq.relay_window"
 
 
 def register(app: Celery, wiring: Wiring) -> None:
@@ -94,14 +97,27 @@ def _cell_may_be_away(cell: str) -> Iterator[None]:
         log.warning("cell_not_swept", cell=cell, error=type(error).__name__)
 
 
+def send_relay_windows(app: Celery, lengths: QueueLengths, cells: Iterable[str]) -> None:
+    """Send a window for each cell, but where one waits: that is as good as one more, whenever it is taken."""
+    try:
+        waiting = lengths.waiting(CONTROL)
+    except OSError as error:
+        log.warning("queue_unreadable", error=str(error))
+        waiting = set()
+    for cell in cells:
+        if (_RELAY_WINDOW, repr((cell,))) not in waiting:
+            app.send_task(_RELAY_WINDOW, args=(cell,), retry=False)
+
+
 def _register_windows(app: Celery, wiring: Wiring) -> None:
+    lengths = QueueLengths(wiring.settings.redis_url.get_secret_value(), queues=(CONTROL,))
+
     @app.task(name="socialq.relay_tick")
     def relay_tick() -> None:
         wiring.stores.central.pipelined(heartbeats.beat(heartbeats.TICKS))
-        for cell in wiring.stores.cell_names():
-            app.send_task("socialq.relay_window", args=(cell,), expires=10, retry=False)
+        send_relay_windows(app, lengths, wiring.stores.cell_names())
 
-    @app.task(name="socialq.relay_window")
+    @app.task(name=_RELAY_WINDOW)
     def relay_window(cell: str) -> None:
         with structlog.contextvars.bound_contextvars(window="relay", cell=cell):
             try:

@@ -44,6 +44,15 @@ OF_OUTCOMES = (
         tests=("tests/unit/domain/test_finding.py",),
     ),
     Mutant(
+        name="absence-while-the-request-may-run",
+        breaks="3: absence counts only once the request's own deadline has passed, and the lag after that",
+        file=FINDING,
+        original="listed_by = max(lost_at, may_run_until) + ",
+        replacement="listed_by = lost_at + ",
+        seeds=SEEDS,
+        tests=("tests/unit/domain/test_finding.py",),
+    ),
+    Mutant(
         name="third-try-without-a-person",
         breaks="3: a second unknown of a part is for a person",
         file=FINDING,

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 SCOPES = frozenset({"write"})
 DEADLINE_SECONDS = 30.0
 SAID = Evidence(http_status=400, code="sim", message="said so")
-_LONG_LAG_SECONDS = 270.0
-"""Beyond this the last look does not cover a request that runs on after its answer was lost and is listed late."""
 _SKEW = timedelta(minutes=2)
 
 
@@ -152,9 +150,6 @@ class SimPlatform(Adapter):
             world.takes_a_while("answer")
             return self._yes(request)
         if rng.random() < self.world.mood.late:
-            if (self.lag_seconds or 0.0) > _LONG_LAG_SECONDS:
-                self.accept(request)
-                return self._lost()
             self.later.append((world.clock.now() + timedelta(seconds=rng.uniform(0, 25)), request))
             return self._lost()
         match rng.randrange(9):

@@ -35,10 +35,13 @@ CREATE TABLE cell.tenant_state (
     -- Stops of a whole tenant: after a restore (quarantine) or by a person (crisis stop).
     stopped_at    timestamptz,
     stop_reason   text,
+    -- Whose stops they are, 'quarantine' or 'person': each lifts its own, and the last one ends it.
+    stopped_by    text[] NOT NULL DEFAULT '{}',
     -- The database that these rows were last known to be complete in.
     origin        text NOT NULL DEFAULT cell.identity(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
-    CHECK ((status = 'suspended') = (suspended_at IS NOT NULL))
+    CHECK ((status = 'suspended') = (suspended_at IS NOT NULL)),
+    CHECK ((stopped_at IS NULL) = (stopped_by = '{}'))
 );
 
 CREATE TABLE cell.clients (
@@ -445,7 +448,12 @@ CREATE TABLE cell.webhook_deliveries (
     FOREIGN KEY (tenant_id, target_id) REFERENCES cell.post_targets (tenant_id, id),
     CHECK ((state = 'waiting') = (finished_at IS NULL))
 ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000);
-CREATE INDEX webhook_deliveries_waiting ON cell.webhook_deliveries (next_try_at) WHERE state = 'waiting';
+-- A few of each webhook are read, however many wait for one of them.
+CREATE INDEX webhook_deliveries_waiting ON cell.webhook_deliveries (webhook_id, next_try_at, history_id, event DESC)
+    WHERE state = 'waiting';
+-- What was told long ago and may go. That a whole post was told of is told once for all time, so that stays known.
+CREATE INDEX webhook_deliveries_over ON cell.webhook_deliveries (finished_at)
+    WHERE state <> 'waiting' AND event <> 'post.published';
 CREATE INDEX webhook_deliveries_of_webhook ON cell.webhook_deliveries (webhook_id, happened_at);
 
 CREATE TABLE cell.outbox_events (
@@ -663,18 +671,20 @@ GRANT SELECT (tenant_id, id, platform, provider_app_id, status, hold_until, toke
 -- Which targets have files to prepare; not what is in a version.
 CREATE POLICY all_tenants ON cell.post_versions TO socialq_machine USING (true);
 GRANT SELECT (tenant_id, id, media_ids) ON cell.post_versions TO socialq_machine;
-GRANT SELECT (tenant_id, status, suspended_at, stopped_at, stop_reason, origin),
-      UPDATE (stopped_at, stop_reason, origin, updated_at)
+GRANT SELECT (tenant_id, status, suspended_at, stopped_at, stop_reason, stopped_by, origin),
+      UPDATE (stopped_at, stop_reason, stopped_by, origin, updated_at)
     ON cell.tenant_state TO socialq_machine;
 GRANT INSERT, SELECT (tenant_id, id, xact, target_id, at, from_status, to_status, reason)
     ON cell.target_history TO socialq_machine;
 GRANT SELECT ON cell.target_instants, cell.events TO socialq_machine;
 -- That there are two ids of one part. Which ones, a tenant's session reads.
-GRANT SELECT (tenant_id, target_id, part_no, first_seen_at) ON cell.sightings TO socialq_machine;
+GRANT SELECT (tenant_id, target_id, part_no, first_seen_at, source) ON cell.sightings TO socialq_machine;
 -- Who is to be told; neither where nor with which secret.
 GRANT SELECT (tenant_id, id, events, created_at, disabled_at) ON cell.webhooks TO socialq_machine;
-GRANT SELECT, INSERT, UPDATE (state, tries, next_try_at, finished_at, http_status, failure)
+GRANT SELECT, INSERT, UPDATE (state, tries, next_try_at, finished_at, http_status, failure), DELETE
     ON cell.webhook_deliveries TO socialq_machine;
+CREATE POLICY only_finished_are_pruned ON cell.webhook_deliveries AS RESTRICTIVE FOR DELETE TO socialq_machine
+    USING (state <> 'waiting' AND event <> 'post.published' OR current_user <> 'socialq_machine');
 """
 
 # Who keeps vacuum from removing old row versions of this database. As its owner, because a session's

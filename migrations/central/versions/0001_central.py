@@ -93,6 +93,8 @@ CREATE TABLE central.provider_apps (
     client_secret text,
     -- Of an application that registered itself: the one address it may send people back to. NULL: see its owner.
     redirect_uri  text,
+    -- What the platform has approved it for; NULL: all that is asked for.
+    scopes        text[],
     created_at    timestamptz NOT NULL DEFAULT now(),
     UNIQUE NULLS NOT DISTINCT (tenant_id, platform, base_url, client_id)
 );

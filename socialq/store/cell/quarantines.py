@@ -31,9 +31,12 @@ SELECT COALESCE((SELECT created_at FROM cell.outbox_events ORDER BY id DESC LIMI
                 clock_timestamp() - interval '1 day') AS at
 """
 
+# Whoever is stopped by a person stays stopped by that person, with what they said.
 _STOP: Final = """
 UPDATE cell.tenant_state
-SET stopped_at = COALESCE(stopped_at, clock_timestamp()), stop_reason = %(reason)s, updated_at = now()
+SET stopped_at = COALESCE(stopped_at, clock_timestamp()), updated_at = now(),
+    stop_reason = CASE WHEN stopped_by <@ '{quarantine}' THEN %(reason)s ELSE stop_reason END,
+    stopped_by = array_remove(stopped_by, 'quarantine') || ARRAY['quarantine']
 WHERE %(everybody)s OR origin <> cell.identity()
 RETURNING tenant_id
 """
@@ -43,13 +46,16 @@ UPDATE cell.tenant_state SET origin = cell.identity(), updated_at = now() WHERE 
 """
 
 _RELEASE: Final = """
-UPDATE cell.tenant_state SET stopped_at = NULL, stop_reason = NULL, updated_at = now()
-WHERE stopped_at IS NOT NULL AND origin = cell.identity()
+UPDATE cell.tenant_state
+SET stopped_by = array_remove(stopped_by, 'quarantine'), updated_at = now(),
+    stopped_at = CASE WHEN stopped_by <@ '{quarantine}' THEN NULL ELSE stopped_at END,
+    stop_reason = CASE WHEN stopped_by <@ '{quarantine}' THEN NULL ELSE stop_reason END
+WHERE 'quarantine' = ANY (stopped_by) AND origin = cell.identity()
   AND (%(tenant)s::uuid IS NULL OR tenant_id = %(tenant)s)
-RETURNING tenant_id
+RETURNING tenant_id, stopped_at IS NOT NULL AS stays
 """
 
-_STOPPED: Final = "SELECT count(*) AS stopped FROM cell.tenant_state WHERE stopped_at IS NOT NULL"
+_STOPPED: Final = "SELECT count(*) AS stopped FROM cell.tenant_state WHERE 'quarantine' = ANY (stopped_by)"
 
 _SEQS: Final = "SELECT id, tenant_id, seq, status FROM cell.post_targets WHERE id = ANY (%(ids)s::uuid[])"
 
@@ -155,13 +161,16 @@ def complete(machine: Database, tenants: Sequence[UUID]) -> None:
 
 
 def release(machine: Database, *, tenant: UUID | None) -> list[UUID]:
-    """Release one tenant, or all, whose quarantine is complete; returns who was released."""
+    """Release one tenant, or all, whose quarantine is complete; returns who may publish again.
+
+    Not whom a person stopped: that stop is not the quarantine's to lift.
+    """
     [rows] = machine.pipelined((_RELEASE, {"tenant": tenant}), actor="quarantine")
-    return sorted(row["tenant_id"] for row in rows)
+    return sorted(row["tenant_id"] for row in rows if not row["stays"])
 
 
 def stopped(machine: Database) -> int:
-    """Count the tenants that are stopped."""
+    """Count the tenants that a quarantine stops."""
     return int(machine.autocommit(_STOPPED)[0]["stopped"])
 
 

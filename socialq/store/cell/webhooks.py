@@ -59,16 +59,33 @@ WHERE e.id = ANY (%(ids)s) AND (w.events = '{}' OR n.name = ANY (w.events))
 ON CONFLICT (webhook_id, event_key) DO NOTHING
 """
 
-# A few of each webhook, so that one which answers slowly delays its own. Taken for a while: who dies leaves them.
+# A few of each webhook, the first of every one before the second of any: whoever has a backlog delays its own. What
+# happened to a target is told before what that means for its post (`post_target.…` before `post.…`).
+# Taken for a while: who dies leaves them.
 _TAKE: Final = """
 UPDATE cell.webhook_deliveries d
 SET tries = d.tries + 1, next_try_at = clock_timestamp() + %(seconds)s * interval '1 second'
 FROM (
-    SELECT w.id FROM cell.webhook_deliveries w
-    WHERE w.state = 'waiting' AND w.next_try_at <= clock_timestamp() AND NOT w.webhook_id = ANY (%(resting)s)
-    ORDER BY w.next_try_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED) due
+    SELECT n.id, n.place
+    FROM cell.webhooks w
+    CROSS JOIN LATERAL (
+        SELECT f.id, f.next_try_at,
+               row_number() OVER (ORDER BY f.next_try_at, f.history_id, f.event DESC) AS place
+        FROM (
+            SELECT o.id, o.next_try_at, o.history_id, o.event FROM cell.webhook_deliveries o
+            WHERE o.webhook_id = w.id AND o.state = 'waiting' AND o.next_try_at <= now()
+            ORDER BY o.next_try_at, o.history_id, o.event DESC LIMIT %(each)s FOR UPDATE SKIP LOCKED) f) n
+    WHERE NOT w.id = ANY (%(resting)s)
+    ORDER BY n.place, n.next_try_at LIMIT %(limit)s) due
 WHERE d.id = due.id
-RETURNING d.tenant_id, d.id, d.webhook_id, d.event, d.target_id, d.post_id, d.happened_at, d.tries
+RETURNING d.tenant_id, d.id, d.webhook_id, d.event, d.target_id, d.post_id, d.happened_at, d.tries, due.place
+"""
+
+_PRUNE: Final = """
+DELETE FROM cell.webhook_deliveries WHERE id IN (
+    SELECT id FROM cell.webhook_deliveries
+    WHERE state <> 'waiting' AND event <> 'post.published' AND finished_at < now() - %(days)s * interval '1 day'
+    ORDER BY finished_at LIMIT %(limit)s)
 """
 
 _SETTLE: Final = """
@@ -115,9 +132,21 @@ def expand(session: Session, history_ids: Sequence[int]) -> int:
     return session.run(_EXPAND, {"ids": list(history_ids)})
 
 
-def take(session: Session, *, limit: int, seconds: float, resting: Sequence[UUID]) -> list[Row]:
-    """Take deliveries that are due for `seconds`, none of the webhooks `resting`."""
-    return session.all(_TAKE, {"limit": limit, "seconds": seconds, "resting": list(resting)})
+def take(session: Session, *, limit: int, each: int, seconds: float, resting: Sequence[UUID]) -> list[Row]:
+    """Take deliveries that are due for `seconds`, `each` of a webhook at most, none of the webhooks `resting`.
+
+    Returned in the order of their places within their webhook: the first of every webhook first.
+    """
+    rows = session.all(_TAKE, {"limit": limit, "each": each, "seconds": seconds, "resting": list(resting)})
+    return sorted(rows, key=lambda row: int(row["place"]))
+
+
+def prune(session: Session, *, days: float, limit: int) -> int:
+    """Delete deliveries that ended more than `days` ago; returns how many went.
+
+    What was told of whole posts stays: it is told once for all time, and the row is what says that it was.
+    """
+    return session.run(_PRUNE, {"days": days, "limit": limit})
 
 
 def settle(

@@ -26,6 +26,16 @@ WHERE resolved_at IS NULL AND split_part(key, ':', 1) = ANY (%(kinds)s) AND NOT 
 RETURNING key
 """
 
+_OPEN_OF = """
+SELECT key, tenant_id, times, extract(epoch FROM clock_timestamp() - last_at)::float8 AS age_seconds
+FROM central.alarms WHERE resolved_at IS NULL AND split_part(key, ':', 1) = ANY (%(kinds)s) ORDER BY id
+"""
+
+_CLEAR_UNLESS_RAISED = """
+UPDATE central.alarms SET resolved_at = now()
+WHERE resolved_at IS NULL AND key = %(key)s AND times = %(times)s RETURNING id
+"""
+
 _OPEN_KEYS = "SELECT key FROM central.alarms WHERE resolved_at IS NULL"
 
 # An alarm that opened and closed before anybody was told is not told at all. The oldest first; what another sender
@@ -71,6 +81,16 @@ def clear_others(database: Database, *, kinds: Collection[str], keep: Collection
     """Close the open alarms of these kinds, all but those to keep; returns their keys."""
     rows = database.autocommit(_CLEAR_OTHERS, {"kinds": list(kinds), "keep": list(keep)})
     return [row["key"] for row in rows]
+
+
+def open_of(database: Database, *, kinds: Collection[str]) -> list[Row]:
+    """Read the open alarms of some kinds: key, tenant_id, times, and how many seconds ago each was raised last."""
+    return database.autocommit(_OPEN_OF, {"kinds": list(kinds)})
+
+
+def clear_unless_raised(database: Database, *, key: str, times: int) -> bool:
+    """Close an alarm that was raised so many times; False: it is closed, or was raised once more since."""
+    return bool(database.autocommit(_CLEAR_UNLESS_RAISED, {"key": key, "times": times}))
 
 
 def open_keys(database: Database) -> list[str]:

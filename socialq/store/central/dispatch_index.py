@@ -94,7 +94,8 @@ WITH settled AS MATERIALIZED (
 )
 SELECT EXISTS (SELECT FROM freed) OR EXISTS (
     SELECT FROM settled s JOIN central.publish_dispatch_index w ON w.account_id = s.account_id
-    WHERE s.frees_account AND w.status = 'pending' AND w.ready_at <= now()) AS somebody_waits
+    WHERE s.frees_account AND w.status = 'pending' AND w.ready_at <= now()) AS somebody_waits,
+    clock_timestamp() AS read_at
 """
 
 # After a refused claim the row is set from the cell as it stands, also at an equal seq.

@@ -135,6 +135,12 @@ def set_hold(
     return outlasted
 
 
+def now(database: Database) -> datetime:
+    """Read the time by which holds end: that of the central database, not of whoever sets one."""
+    at: datetime = database.autocommit("SELECT clock_timestamp() AS at")[0]["at"]
+    return at
+
+
 def set_many(
     database: Database,
     *,

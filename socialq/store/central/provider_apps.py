@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from socialq.store.sessions import Database, Row, Session
 
-_COLUMNS = "id, tenant_id, platform, name, base_url, client_id, client_secret, redirect_uri, created_at"
+_COLUMNS = (
+    "id, tenant_id, platform, name, base_url, client_id, client_secret, redirect_uri, scopes, created_at"
+)
 
 _INSERT = f"""
-INSERT INTO central.provider_apps (id, tenant_id, platform, name, base_url, client_id, client_secret, redirect_uri)
+INSERT INTO central.provider_apps (id, tenant_id, platform, name, base_url, client_id, client_secret, redirect_uri,
+                                   scopes)
 VALUES (%(id)s, %(tenant_id)s, %(platform)s, %(name)s, %(base_url)s, %(client_id)s, %(client_secret)s,
-        %(redirect_uri)s)
+        %(redirect_uri)s, %(scopes)s)
 ON CONFLICT (tenant_id, platform, base_url, client_id) DO NOTHING
 RETURNING {_COLUMNS}
 """
@@ -37,6 +41,7 @@ def insert(
     client_id: str,
     client_secret: str | None,
     redirect_uri: str | None = None,
+    scopes: Sequence[str] | None = None,
 ) -> Row | None:
     """Insert an application; None where it is there already."""
     return session.one(
@@ -50,6 +55,7 @@ def insert(
             "client_id": client_id,
             "client_secret": client_secret,
             "redirect_uri": redirect_uri,
+            "scopes": None if scopes is None else list(scopes),
         },
     )
 
@@ -72,17 +78,29 @@ def with_client_id(database: Database, client_id: str) -> list[Row]:
 
 
 def usable(
-    session: Session, *, tenant_id: UUID, platform: str, base_url: str, redirect_uri: str
+    session: Session,
+    *,
+    tenant_id: UUID,
+    platform: str,
+    base_url: str,
+    redirect_uri: str,
+    prefer: UUID | None = None,
 ) -> Row | None:
-    """Find the application to ask for consent with: the tenant's own before everybody's, the newest first."""
+    """Find the application to ask for consent with: the preferred, the tenant's own, everybody's, the newest first."""
     return session.one(
         f"""
         SELECT {_COLUMNS} FROM central.provider_apps
         WHERE (tenant_id = %(tenant_id)s OR tenant_id IS NULL) AND platform = %(platform)s
           AND base_url = %(base_url)s AND (redirect_uri IS NULL OR redirect_uri = %(redirect_uri)s)
-        ORDER BY tenant_id NULLS LAST, created_at DESC, id LIMIT 1
+        ORDER BY id IS NOT DISTINCT FROM %(prefer)s::uuid DESC, tenant_id NULLS LAST, created_at DESC, id LIMIT 1
         """,
-        {"tenant_id": tenant_id, "platform": platform, "base_url": base_url, "redirect_uri": redirect_uri},
+        {
+            "tenant_id": tenant_id,
+            "platform": platform,
+            "base_url": base_url,
+            "redirect_uri": redirect_uri,
+            "prefer": prefer,
+        },
     )
 
 
@@ -91,6 +109,14 @@ def replace_secret(session: Session, *, app_id: UUID, client_secret: str) -> Non
     session.run(
         "UPDATE central.provider_apps SET client_secret = %(client_secret)s WHERE id = %(id)s",
         {"id": app_id, "client_secret": client_secret},
+    )
+
+
+def replace_scopes(session: Session, *, app_id: UUID, scopes: Sequence[str]) -> None:
+    """Say anew what an application was approved for."""
+    session.run(
+        "UPDATE central.provider_apps SET scopes = %(scopes)s WHERE id = %(id)s",
+        {"id": app_id, "scopes": list(scopes)},
     )
 
 

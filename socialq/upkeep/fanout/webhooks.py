@@ -1,8 +1,9 @@
 """Tells webhooks of events: one signed POST for each delivery, tried again on its own until it is taken.
 
 Arrives: time. Leaves: deliveries that were taken, wait for another try, or were given up. What must stay true: no
-transaction is open while a receiver is asked; one that is slow or broken delays only its own deliveries; addresses of
-private networks are refused unless the settings allow them; no secret and no address gets into a failure or a log.
+transaction is open while a receiver is asked; one that is slow or broken delays only its own deliveries: it gets a
+bounded time of a run, and others are asked meanwhile; addresses of private networks are refused unless the settings
+allow them; no secret and no address gets into a failure or a log.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import hashlib
 import hmac
 import threading
 import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -46,8 +50,14 @@ class WebhookSender:
     tries: int
     """After so many a delivery is given up."""
     deadline_seconds: float = 5.0
-    batch: int = 20
+    batch: int = 24
+    each: int = 3
+    """Deliveries of one webhook that are taken at a time."""
+    at_once: int = 8
+    """Receivers that are asked at the same time."""
     run_seconds: float = 20.0
+    webhook_seconds: float = 3.0
+    """No further delivery of a webhook begins in a run in which its receiver has taken so long."""
     _running: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, cell: str) -> dict[str, int]:
@@ -65,27 +75,46 @@ class WebhookSender:
 
     def _run(self, cell: str, done: dict[str, int]) -> None:
         resting: set[UUID] = set()
+        spent: defaultdict[UUID, float] = defaultdict(float)
         ends_at = time.monotonic() + self.run_seconds
-        while time.monotonic() < ends_at:
-            taken = self._take(cell, resting)
-            for row in taken:
-                if row["webhook_id"] in resting:
-                    self._put_back(cell, row)
-                    continue
-                state = self._deliver(self.stores.cell(cell), row)
-                done[state] += 1
-                if state != "delivered":
-                    resting.add(row["webhook_id"])
-            if not taken:
-                break
+        with ThreadPoolExecutor(self.at_once, thread_name_prefix="webhooks") as receivers:
+            while time.monotonic() < ends_at and (taken := self._take(cell, resting)):
+                by_webhook = sorted(taken, key=lambda row: str(row["webhook_id"]))
+                groups = [list(rows) for _, rows in groupby(by_webhook, key=lambda row: row["webhook_id"])]
+                told = receivers.map(lambda rows: self._in_turn(cell, rows, spent, resting), groups)
+                for state in [state for states in told for state in states]:
+                    done[state] += 1
+
+    def _in_turn(
+        self, cell: str, rows: list[Row], spent: defaultdict[UUID, float], resting: set[UUID]
+    ) -> list[str]:
+        """Send one webhook's deliveries one after the other, until it fails or has had its time of this run.
+
+        Each webhook is in one thread at a time, so that nobody else changes what is known of it.
+        """
+        states: list[str] = []
+        for row in rows:
+            webhook_id = row["webhook_id"]
+            if webhook_id in resting:
+                self._put_back(cell, row, failed=bool(states) and states[-1] != "delivered")
+                continue
+            began_at = time.monotonic()
+            states.append(self._deliver(self.stores.cell(cell), row))
+            spent[webhook_id] += time.monotonic() - began_at
+            if states[-1] != "delivered" or spent[webhook_id] >= self.webhook_seconds:
+                resting.add(webhook_id)
+        return states
 
     def _take(self, cell: str, resting: set[UUID]) -> list[Row]:
         taken_seconds = self.batch * self.deadline_seconds + self.run_seconds
         with self.stores.cell(cell).machine.transaction(actor="webhooks") as session:
-            return webhooks.take(session, limit=self.batch, seconds=taken_seconds, resting=list(resting))
+            return webhooks.take(
+                session, limit=self.batch, each=self.each, seconds=taken_seconds, resting=list(resting)
+            )
 
-    def _put_back(self, cell: str, row: Row) -> None:
-        statement = webhooks.put_back(row["id"], again_seconds=again_seconds(row["tries"]))
+    def _put_back(self, cell: str, row: Row, *, failed: bool) -> None:
+        """Give one back untried: for the next run, or for when what failed is tried again, too."""
+        statement = webhooks.put_back(row["id"], again_seconds=again_seconds(row["tries"]) if failed else 0.0)
         self.stores.cell(cell).machine.pipelined(statement, actor="webhooks")
 
     def _deliver(self, cell: CellDatabases, row: Row) -> str:

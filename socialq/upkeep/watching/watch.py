@@ -2,8 +2,8 @@
 
 Arrives: time. Leaves: alarms opened, counted and closed in the central database; messages to the operator for those
 that opened and closed. What must stay true: any number of passes may run at once, in any process, and each alarm is
-told once; a rule or a cell that can't be read clears nothing and hides no other; what could not be sent is sent by a
-later pass.
+told once; a rule or a cell that can't be read clears nothing and hides no other; an alarm that no rule finds anew is
+closed when its cause has ended (`causes`); what could not be sent is sent by a later pass.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from socialq.store.sessions import Row
     from socialq.store.stores import Stores
+    from socialq.upkeep.watching.causes import Causes
     from socialq.upkeep.watching.findings import Limits
     from socialq.upkeep.watching.rules import Rule
 
@@ -74,6 +75,7 @@ class Watch:
     """Watches one installation. Shared between threads."""
 
     stores: Stores
+    causes: Causes
     sender: Sender
     limits: Limits
     queue_lengths: Callable[[], Mapping[str, int]]
@@ -83,6 +85,7 @@ class Watch:
         """Look, keep the alarms in step, and send. Raises what the central database raises."""
         seen = self.look()
         self.record(seen)
+        self.close_ended()
         self.tell()
         return seen
 
@@ -117,6 +120,15 @@ class Watch:
         keys = [finding.key for finding in seen.findings]
         for key in alarms.clear_others(self.stores.central, kinds=kinds, keep=keys):
             log.warning("all_clear", key=key)
+
+    def close_ended(self) -> None:
+        """Close what hops raised and nobody looks for again, once its cause has ended."""
+        try:
+            for key in self.causes.close_ended():
+                log.warning("all_clear", key=key)
+        except Exception:
+            # Not told of for that: an alarm that stays open hides nothing.
+            log.exception("causes_failed")
 
     def tell(self) -> None:
         """Send what nobody was told: alarms that opened, and those that are over."""

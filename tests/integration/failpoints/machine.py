@@ -2,25 +2,33 @@
 
 Its hops are those of `wiring`, on ports hooked by `tests.hooked`; nothing of the product is changed. A point is a
 call of a port, before it or after it: since each call is one transaction, one request or one message, the points
-lie between any two of them.
+lie between any two of them. A person's schedule has no ports: there the points are its commit and its notification.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
+from socialq.desk import schedule
+from socialq.domain.errors import InputRefused
+from socialq.domain.local_time import resolve
 from socialq.domain.states import NextKind
 from tests.hooked import Hooked
 from tests.passing_time import PassingClock, let_pass
 from tests.simulation.stage import Actor, Crashed, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from uuid import UUID
 
     import psycopg
 
+    from socialq.store.sessions import Database
     from tests.integration.lanes.world import Lanes
 
 PORTS: Final = frozenset(
@@ -65,17 +73,34 @@ class Machine:
     stage: Stage
     stop_at: Point | None = None
     how: str = ""
+    schedules: bool = False
+    """Whether its way begins with a person who schedules the target; one who is told nothing tries again."""
     passed: list[str] = field(default_factory=list)
     clock: PassingClock = field(default_factory=PassingClock)
     _connections: list[Any] = field(default_factory=list)
 
     def run(self, *, rounds: int) -> None:
         """Live through so many rounds, or fewer."""
+        if self.schedules:
+            self.schedule()
         for _ in range(rounds):
             self.round()
             if self.at_rest():
                 return
             let_pass(ROUND_SECONDS, owner=self.owner, clock=self.clock)
+
+    def schedule(self) -> None:
+        """A person schedules the target for now, or finds it scheduled."""
+        now = datetime.now(UTC)
+        with suppress(InputRefused):
+            schedule.schedule(
+                _HookedStores(self),  # type: ignore[arg-type]  # as far as a schedule asks for
+                tenant=self.lanes.agency.tenant.id,
+                target_ids=[self.target],
+                resolved=resolve("now", zone=None, default_zone="UTC", now=now),
+                now=now,
+                actor="person",
+            )
 
     def round(self) -> None:
         wiring, queue = self.lanes.wiring, self.lanes.queues["main"]
@@ -116,6 +141,20 @@ class Machine:
         self._stop(Point(number, name, after=True))
         return result
 
+    @contextmanager
+    def committing(self, name: str, transaction: AbstractContextManager[Any]) -> Iterator[Any]:
+        """Go through a transaction; its commit is a point."""
+        with transaction as session:
+            yield session
+            number = len(self.passed)
+            self.passed.append(name)
+            self._stop(Point(number, name, after=False))
+        self._stop(Point(number, name, after=True))
+
+    def around(self, name: str, step: Callable[[], Any]) -> Any:
+        """Take a step that is a point."""
+        return self._around(name, step)
+
     def clear_up(self) -> None:
         """Close its connections, as the system does for a process that is gone."""
         for connection in self._connections:
@@ -134,3 +173,28 @@ def start(machine: Machine, *, rounds: int) -> Actor:
     actor = Actor("machine")
     machine.stage.start(actor, lambda: machine.run(rounds=rounds))
     return actor
+
+
+@dataclass
+class _HookedStores:
+    """Gives the cell of a machine's tenant, as the desk asks for it."""
+
+    machine: Machine
+
+    def cell_of(self, tenant: UUID) -> Any:
+        cell = self.machine.lanes.wiring.stores.cell_of(tenant)
+        return SimpleNamespace(name=cell.name, app=_HookedDatabase(self.machine, cell.app))
+
+
+@dataclass
+class _HookedDatabase:
+    """A database whose commits and notifications are points."""
+
+    machine: Machine
+    database: Database
+
+    def transaction(self, **named: Any) -> AbstractContextManager[Any]:
+        return self.machine.committing("schedule.commit", self.database.transaction(**named))
+
+    def notify(self, channel: str) -> None:
+        self.machine.around("schedule.notify", lambda: self.database.notify(channel))

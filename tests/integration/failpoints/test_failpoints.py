@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from socialq.desk.schedule import unschedule
 from tests.integration.failpoints.machine import Machine, Point, start
 from tests.simulation.stage import Stage
 
@@ -35,6 +36,8 @@ class Story:
     rounds: int
     points: frozenset[str]
     """The calls that it is for; it passes others too."""
+    schedules: bool = False
+    """Whether it begins with a person who gives a ready post its time."""
     needs_a_person: bool = False
     """Stopped at the wrong moment two requests are lost in a row: then a person is asked, and nothing is live."""
 
@@ -59,6 +62,13 @@ WAYS = frozenset(
 )
 """What every life passes: relay, dispatch, publish, settle, sweep."""
 STORIES = {
+    "schedule": Story(
+        ("one",),
+        None,
+        1,
+        frozenset({"schedule.commit", "schedule.notify", "outbox.unrelayed"}),
+        schedules=True,
+    ),
     "text": Story(("one",), None, 1, WAYS),
     "thread": Story(
         ("one", "two"), None, 1, frozenset({"targets.mark", "targets.part_accepted", "opened.send"})
@@ -111,7 +121,9 @@ def live(
         rule = {"platform": "x", "account": account.name, "step": "publish", "kind": story.fault}
         lanes.sandbox.faults([rule])
     target = lanes.post(account, *story.texts)
-    machine = Machine(lanes, owner, target, stage, stop_at=stop_at, how=how)
+    if story.schedules:
+        unschedule(lanes.wiring.stores, tenant=account.agency.tenant.id, target_ids=[target], actor="person")
+    machine = Machine(lanes, owner, target, stage, stop_at=stop_at, how=how, schedules=story.schedules)
     actor = start(machine, rounds=story.rounds)
     stopped = stop_at is not None
     if stopped:
@@ -129,7 +141,7 @@ def live(
 def another(lanes: Lanes, owner: psycopg.Connection[dict[str, Any]], target: UUID, first: Machine) -> None:
     """Another machine goes on, and sees to it that the target comes to rest."""
     lanes.queues["main"].take()
-    Machine(lanes, owner, target, first.stage, clock=first.clock).run(rounds=12)
+    Machine(lanes, owner, target, first.stage, clock=first.clock, schedules=first.schedules).run(rounds=12)
 
 
 def check(lanes: Lanes, account: Account, target: UUID, story: Story, when: str) -> None:
@@ -156,7 +168,8 @@ def points_of(calls: list[str], story: Story, how: str) -> list[Point]:
             continue
         # A stop between the last look at the clock and the request is the one that nobody can rule out: it is
         # documented, and bounded to that instant by the mark's age.
-        if how == "kill" or name != "opened.send":
+        # And while a schedule is not committed nobody can do it, and nobody knows of it: it holds its rows.
+        if how == "kill" or name not in {"opened.send", "schedule.commit"}:
             points.append(Point(number, name, after=False))
         points.append(Point(number, name, after=True))
     return points

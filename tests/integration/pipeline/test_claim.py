@@ -121,7 +121,7 @@ REFUSED_BY: dict[str, Callable[[World, UUID], None]] = {
         "UPDATE cell.tenant_state SET status = 'suspended', suspended_at = now() WHERE tenant_id = %(tenant)s"
     ),
     "the tenant is stopped": _set(
-        "UPDATE cell.tenant_state SET stopped_at = now() WHERE tenant_id = %(tenant)s"
+        "UPDATE cell.tenant_state SET stopped_at = now(), stopped_by = '{person}' WHERE tenant_id = %(tenant)s"
     ),
     "the monthly limit is used up": _set(
         "UPDATE cell.tenant_state SET monthly_limit = 0 WHERE tenant_id = %(tenant)s"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 import pytest
 
 from socialq.domain.ids import new_id
+from socialq.store.cell_watch import CellWatch
 from socialq.store.central import holds
 from tests.integration.pipeline.racing import wait_until
 from tests.integration.pipeline.test_dispatch import index_row, taken
@@ -103,3 +104,27 @@ def test_held_rows_beyond_a_batch_are_all_moved(world: World, monkeypatch: pytes
         world.stores.central, scope="platform", key="mastodon", until=until, reason="t", set_by="t"
     )
     assert {world.index_row(target)["ready_at"] for target in targets} == {until}
+
+
+class YearsAhead(datetime):
+    """The clock of a control worker that nobody has set."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        return datetime.now(tz) + timedelta(days=3650)
+
+
+def test_a_cell_that_is_down_is_held_for_a_minute_whatever_the_clock_of_who_noticed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    """The hold ends by the central database's clock, so it is set by that, too."""
+    monkeypatch.setattr("socialq.store.cell_watch.datetime", YearsAhead, raising=False)
+    world.arrange(
+        "INSERT INTO central.cells (name, database_url) VALUES ('away', 'postgresql://nobody@127.0.0.1:1/x')"
+    )
+    try:
+        CellWatch(world.stores).lost("away", OSError("gone"))
+        [row] = world.arrange("SELECT until - clock_timestamp() AS for_long FROM central.holds")
+    finally:
+        world.arrange("DELETE FROM central.cells WHERE name = 'away'")
+    assert 55 < row["for_long"].total_seconds() < 61

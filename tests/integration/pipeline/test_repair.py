@@ -176,7 +176,9 @@ def _guard(sql: str) -> Any:
 
 GUARDED: dict[str, tuple[Any, str, str]] = {
     "tenant stopped": (
-        _guard("UPDATE cell.tenant_state SET stopped_at = now() WHERE tenant_id = %(tenant)s"),
+        _guard(
+            "UPDATE cell.tenant_state SET stopped_at = now(), stopped_by = '{person}' WHERE tenant_id = %(tenant)s"
+        ),
         "tenant_active",
         "retry_scheduled",
     ),

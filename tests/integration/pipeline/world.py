@@ -279,6 +279,10 @@ class World:
                 {"id": target, "by": timedelta(seconds=seconds)},
             )
             connection.execute(
+                "UPDATE cell.target_parts SET marked_at = marked_at - %(by)s WHERE target_id = %(id)s",
+                {"id": target, "by": timedelta(seconds=seconds)},
+            )
+            connection.execute(
                 "UPDATE central.publish_dispatch_index SET due_at = due_at - %(by)s, ready_at = ready_at - %(by)s"
                 " WHERE target_id = %(id)s",
                 {"id": target, "by": timedelta(seconds=seconds)},

@@ -12,16 +12,19 @@ from socialq.domain.outcomes import (
     CannotTell,
     Evidence,
     Found,
+    Prepared,
     RateLimited,
     Rejected,
     Transient,
 )
+from socialq.providers.base import PrepareStep
 from tests.integration.pipeline.doubles import Platform, lost, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SAID = Evidence(http_status=400, code="test", message="said so")
+IMAGE = "+image"
 OUTCOMES = ("accept", "accept_and_lose", "lose", "accept_later_and_lose", "reject", "fail", "limit", "refuse")
 
 
@@ -47,6 +50,13 @@ class LedgerPlatform(Platform):
         self.requests: list[dict[str, Any]] = []
         self.before_send: Callable[[dict[str, Any]], None] = lambda _body: None
         self.pause: Callable[[], None] = lambda: None
+        self.connecting: Callable[[], None] = lambda: None
+
+    def prepare_steps(self, account, part, prepared):
+        """A picture is uploaded first: then the claim is not the mark yet."""
+        if not part.text.endswith(IMAGE) or "upload" in prepared:
+            return []
+        return [PrepareStep(name="upload", run=lambda _http: Prepared(result={"id": 1}))]
 
     def publish_call(self, account, part, prepared):
         call = super().publish_call(account, part, prepared)
@@ -54,6 +64,7 @@ class LedgerPlatform(Platform):
         return call
 
     def open(self, call, *, deadline_seconds):
+        self.connecting()
         if self.plan and self.plan[0] == "refuse":
             self.plan.pop(0)
             return refused()

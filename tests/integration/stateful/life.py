@@ -22,6 +22,8 @@ from socialq.domain.errors import InputRefused
 from socialq.domain.states import NextKind
 from tests.hooked import Hooked
 from tests.integration.stateful.ledger import OUTCOMES, LedgerPlatform
+from tests.integration.stateful.rare_lives import STORIES, RareLives
+from tests.integration.stateful.statements import MARKED, REFUSED, ROWS
 from tests.passing_time import PassingClock, let_pass
 from tests.simulation.stage import Actor, Stage
 
@@ -40,28 +42,15 @@ _POINTS: Final = (
     "targets.load",
     "targets.claim",
     "targets.mark",
+    "connect",
     "send",
     "targets.accepted",
     "targets.settle",
 )
 _NOWHERE: Final = "nowhere"
 
-_ROWS = """
-SELECT t.id, t.account_id, t.status, t.seq, t.version_id, t.key_instant, t.holds_account, t.next_kind, t.reason,
-       json_agg(json_build_object('no', p.part_no, 'id', p.remote_id, 'cleared', p.mark_cleared,
-                                  'marked', p.marked_at IS NOT NULL) ORDER BY p.part_no) AS parts
-FROM cell.post_targets t JOIN cell.target_parts p ON p.target_id = t.id
-GROUP BY t.id ORDER BY t.id
-"""
 
-_MARKED = """
-SELECT t.status, t.attempt_count, p.marked_attempt, p.marked_at IS NOT NULL AND NOT p.mark_cleared AS open
-FROM cell.post_targets t JOIN cell.target_parts p ON p.target_id = t.id
-WHERE t.id = %(id)s AND p.part_no = %(no)s
-"""
-
-
-class Life(RuleBasedStateMachine):
+class Life(RareLives, RuleBasedStateMachine):
     """See the module. `make_world` empties the database and returns a world on it."""
 
     make_world: Callable[[], World]
@@ -74,6 +63,7 @@ class Life(RuleBasedStateMachine):
         self.stage = Stage()
         self.clock = PassingClock()
         self.platform.pause = partial(self._at, "send", after=True)
+        self.platform.connecting = partial(self._at, "connect", after=False)
         self.accounts = [self.world.account, self.world.new_account()]
         self.targets: list[UUID] = []
         self.text_of: dict[tuple[UUID, int], str] = {}
@@ -81,14 +71,24 @@ class Life(RuleBasedStateMachine):
         self.before: dict[UUID, dict[str, Any]] = {}
         self.old: list[Message] = []
         self.keys: dict[str, set[str]] = {}
+        self.story: str | None = None
 
     # Workers.
 
     def _around(self, point: str, step: Callable[[], Any]) -> Any:
         self._at(point, after=False)
+        because = self._refused(step) if point == "targets.mark" else None
         result = step()
+        assert because is None or result is None, f"marked, though {because}"
         self._at(point, after=True)
         return result
+
+    def _refused(self, mark: partial[Any]) -> str | None:
+        """Invariants 1 and 6: why the part that a worker is about to mark may not be sent."""
+        asked = mark.keywords
+        rows = self.world.arrange(REFUSED, id=asked["target_id"], no=asked["part_no"], token=asked["token"])
+        because: str | None = rows[0]["because"]
+        return because
 
     def _at(self, point: str, *, after: bool) -> None:
         actor = self.stage.current
@@ -99,10 +99,12 @@ class Life(RuleBasedStateMachine):
     def _before_send(self, body: dict[str, Any]) -> None:
         """Invariants 1 and 4: marked by this attempt, and always under one key."""
         target_id, number = next(key for key, text in self.text_of.items() if text == body["text"])
-        [row] = self.world.arrange(_MARKED, id=target_id, no=number)
+        [row] = self.world.arrange(MARKED, id=target_id, no=number)
         assert row["open"], "sent without a mark"
         assert row["marked_attempt"] == row["attempt_count"], "sent under another attempt's mark"
         assert row["status"] == "publishing", f"sent while {row['status']}"
+        assert row["in_time"], "sent after its lease, or past its publish-by time"
+        assert row["due"], "sent before its time"
         assert len(self.keys.setdefault(body["text"], set()) | {body["key"]}) == 1, "the key has changed"
         self.keys[body["text"]].add(body["key"])
 
@@ -118,19 +120,22 @@ class Life(RuleBasedStateMachine):
     @initialize(
         threads=st.lists(st.sampled_from((1, 1, 1, 2)), min_size=2, max_size=4),
         plan=st.lists(st.sampled_from(OUTCOMES), min_size=3, max_size=8),
+        story=st.sampled_from((None, None, None, *STORIES)),
     )
-    def begin(self, threads: list[int], plan: list[str]) -> None:
+    def begin(self, threads: list[int], plan: list[str], story: str | None) -> None:
         for number, parts in enumerate(threads):
             self._post(number, parts)
         self.platform.plan = plan
+        self.story = story
 
-    def _post(self, number: int, parts: int) -> None:
-        texts = [f"post{number}.{part}" for part in range(1, parts + 1)]
-        target = self.world.post(account=self.accounts[number % 2], texts=texts)
+    def _post(self, number: int, parts: int, *, account: UUID | None = None, image: str = "") -> UUID:
+        texts = [f"post{number}.{part}{image}" for part in range(1, parts + 1)]
+        target = self.world.post(account=account or self.accounts[number % 2], texts=texts)
         self.targets.append(target)
         for part, text in enumerate(texts, start=1):
             self.text_of[target, part] = text
             self.allowed[text] = 1
+        return target
 
     @precondition(lambda self: len(self.targets) < 6)
     @rule()
@@ -303,11 +308,11 @@ class Life(RuleBasedStateMachine):
     # What must always hold.
 
     def _row(self, target: UUID) -> dict[str, Any]:
-        return next(row for row in self.world.arrange(_ROWS) if row["id"] == target)
+        return next(row for row in self.world.arrange(ROWS) if row["id"] == target)
 
     @invariant()
     def what_must_always_hold(self) -> None:
-        rows = self.world.arrange(_ROWS)
+        rows = self.world.arrange(ROWS)
         live = Counter(post.text for post in self.platform.ledger)
         for text, count in live.items():
             assert count <= self.allowed[text], (
@@ -341,6 +346,7 @@ class Life(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
+            self.a_rare_life()
             self._come_to_rest()
             self._nothing_is_lost()
         finally:

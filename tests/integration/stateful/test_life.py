@@ -1,6 +1,6 @@
 """Whatever happens to targets, in whatever order: each goes out once, and what is live is known.
 
-SOCIALQ_STATEFUL_EXAMPLES (150) says how many lives are tried; `make soak` tries many more.
+SOCIALQ_STATEFUL_EXAMPLES (100) says how many lives are tried; `make soak` tries many more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from socialq.store.stores import Stores
 
-EXAMPLES = int(os.environ.get("SOCIALQ_STATEFUL_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("SOCIALQ_STATEFUL_EXAMPLES", "100"))
 
 
 @pytest.mark.timeout(120 + EXAMPLES * 6)

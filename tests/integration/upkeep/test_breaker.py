@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from socialq.domain.breaking import BreakerLimits, Troubles, opens
+from socialq.domain.clock import SystemClock
 from socialq.domain.outcomes import Accepted, Evidence, Rejected, Transient
 from socialq.store.central import holds
 from tests.integration.pipeline.doubles import lost
@@ -112,6 +113,23 @@ def test_many_accounts_in_trouble_at_once_hold_their_platform(strict: World):
     assert held(strict) == [("platform", "mastodon", "breaker")]
     [row] = strict.arrange("SELECT until - now() AS for_long FROM central.holds")
     assert row["for_long"].total_seconds() == pytest.approx(120, abs=30)
+
+
+class HoursAhead(SystemClock):
+    """The clock of a worker that nobody has set."""
+
+    def now(self) -> datetime:
+        return super().now() + timedelta(hours=5)
+
+
+def test_a_worker_whose_clock_is_off_holds_for_as_long_as_any_other(strict: World):
+    """The hold is everybody's: it is counted from the database's time."""
+    for _ in range(3):
+        target = strict.post()
+        strict.platform.answers.append(refused())
+        strict.publisher(clock=HoursAhead()).publish(strict.message(target))
+    [row] = strict.arrange("SELECT until - now() AS for_long FROM central.holds")
+    assert row["for_long"].total_seconds() == pytest.approx(3600, abs=60)
 
 
 def test_whoever_lifts_it_has_looked(strict: World):

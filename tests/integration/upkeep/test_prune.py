@@ -20,7 +20,8 @@ DAYS = 7.0
 
 
 def prune(world: World, **changes: Any) -> dict[str, int]:
-    return Prune(**{"stores": world.stores, "done_days": DAYS, "outbox_days": DAYS, **changes}).prune()
+    days = {"done_days": DAYS, "outbox_days": DAYS, "deliveries_days": DAYS}
+    return Prune(**{"stores": world.stores, **days, **changes}).prune()
 
 
 def age(world: World, *, days: float, target: UUID | None = None) -> None:
@@ -53,6 +54,7 @@ def test_done_rows_and_relayed_events_go_after_their_days(world: World):
     assert prune(world) == {
         "index_rows": 0,
         "outbox_events": 0,
+        "deliveries": 0,
         "heartbeats": 0,
         "consents": 0,
         "troubles": 0,
@@ -61,6 +63,7 @@ def test_done_rows_and_relayed_events_go_after_their_days(world: World):
     assert prune(world) == {
         "index_rows": 1,
         "outbox_events": 1,
+        "deliveries": 0,
         "heartbeats": 0,
         "consents": 0,
         "troubles": 0,
@@ -191,6 +194,7 @@ def test_many_rows_go_in_batches_and_a_run_ends_in_time(world: World):
     assert prune(world, batch=2) == {
         "index_rows": 5,
         "outbox_events": 5,
+        "deliveries": 0,
         "heartbeats": 0,
         "consents": 0,
         "troubles": 0,
@@ -243,3 +247,52 @@ def test_pruning_finds_its_rows_by_index(world: World):
             ).fetchall()
         )
     assert "dispatch_index_done" in plan
+
+
+def told(world: World, event: str, *, days_ago: float, state: str = "delivered") -> None:
+    """A delivery that ended some days ago, or waits since then."""
+    target = world.post(account=world.new_account())
+    world.arrange(
+        "WITH w AS (INSERT INTO cell.webhooks (tenant_id, id, url, secret, host, created_by)"
+        "  SELECT %(tenant)s, gen_random_uuid(), 'u', 's', 'h', 't'"
+        "  WHERE NOT EXISTS (SELECT FROM cell.webhooks) RETURNING id)"
+        " INSERT INTO cell.webhook_deliveries (tenant_id, webhook_id, event, event_key, history_id, target_id, post_id,"
+        "  happened_at, state, finished_at, next_try_at)"
+        " SELECT t.tenant_id, u.id, %(event)s, %(event)s || t.id, 1, t.id, t.post_id, at.at, %(state)s,"
+        "        CASE WHEN %(state)s <> 'waiting' THEN at.at END, at.at"
+        " FROM cell.post_targets t, (SELECT now() - %(days)s * interval '1 day' AS at) at,"
+        "      (SELECT id FROM w UNION ALL SELECT id FROM cell.webhooks) u"
+        " WHERE t.id = %(target)s",
+        tenant=world.tenant,
+        target=target,
+        event=event,
+        state=state,
+        days=days_ago,
+    )
+
+
+def test_deliveries_that_ended_go_after_their_days(world: World):
+    """Not what still waits, however old; nor that a whole post was told of, which happens once for all time."""
+    for event, days_ago, state in (
+        ("post_target.published", DAYS + 1, "delivered"),
+        ("post_target.failed", DAYS + 1, "given_up"),
+        ("post_target.failed", DAYS - 1, "delivered"),
+        ("post_target.published", DAYS + 1, "waiting"),
+        ("post.published", DAYS + 1, "delivered"),
+    ):
+        told(world, event, days_ago=days_ago, state=state)
+    assert prune(world, batch=1)["deliveries"] == 2
+    left = world.arrange("SELECT event, state FROM cell.webhook_deliveries ORDER BY event, state")
+    assert [(row["event"], row["state"]) for row in left] == [
+        ("post.published", "delivered"),
+        ("post_target.failed", "delivered"),
+        ("post_target.published", "waiting"),
+    ]
+
+
+def test_the_database_itself_keeps_deliveries_that_wait_from_being_pruned(world: World):
+    """Even a delete of everything by the machine role leaves them."""
+    told(world, "post_target.published", days_ago=1, state="waiting")
+    told(world, "post_target.published", days_ago=1)
+    with world.stores.cell("default").machine.transaction() as session:
+        assert session.run("DELETE FROM cell.webhook_deliveries") == 1

@@ -91,7 +91,7 @@ def test_audit_rebuild_and_prune_disturb_no_publishing(world: World):
     def rebuild() -> None:
         world.relay(batch=7).rebuild()
 
-    prune = Prune(stores=world.stores, done_days=1e-9, outbox_days=1e-9, batch=5)
+    prune = Prune(stores=world.stores, done_days=1e-9, outbox_days=1e-9, deliveries_days=1e-9, batch=5)
     load = Load(world, [world.sweep().audit, rebuild, prune.prune])
     load.run(lambda: len(world.platform.sent) >= TARGETS)
     assert load.rounds > 2

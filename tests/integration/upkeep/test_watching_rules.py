@@ -130,7 +130,7 @@ def test_a_hold_is_a_reason(rig: Rig, scope: Scope):
     "reason",
     [
         "UPDATE cell.tenant_state SET status = 'suspended', suspended_at = now()",
-        "UPDATE cell.tenant_state SET stopped_at = now(), stop_reason = 'x'",
+        "UPDATE cell.tenant_state SET stopped_at = now(), stopped_by = '{person}', stop_reason = 'x'",
         "UPDATE cell.accounts SET status = 'disabled'",
         "UPDATE cell.accounts SET hold_until = now() + interval '1 h'",
     ],

@@ -10,6 +10,7 @@ from socialq.desk import webhooks
 from socialq.domain.errors import InputRefused
 from socialq.domain.outcomes import Evidence, Rejected
 from socialq.providers.http import Http
+from socialq.store.cell.webhooks import _TAKE
 from socialq.upkeep.fanout.events import FanOut, WebhookMaker
 from socialq.upkeep.fanout.webhooks import WebhookSender, again_seconds, signature
 from socialq.upkeep.key_rotation import rotate
@@ -172,6 +173,67 @@ def test_a_receiver_that_is_down_is_asked_once_a_run(world: World, hooks: HooksS
     tell(world)
     assert len(hooks.received) == 1
     assert sorted(row["tries"] for row in deliveries(world)) == [0, 0, 0, 0, 1]
+
+
+def waiting(world: World, webhook_id: UUID, *, deliveries: int) -> None:
+    """Deliveries of one webhook that are due, the oldest of all."""
+    world.arrange(
+        "INSERT INTO cell.webhook_deliveries (tenant_id, webhook_id, event, event_key, history_id, target_id, post_id,"
+        " happened_at, next_try_at)"
+        " SELECT t.tenant_id, %(webhook)s, 'post_target.failed', 'made:' || n, n, t.id, t.post_id, now(),"
+        "  now() - interval '1 hour'"
+        " FROM cell.post_targets t, generate_series(1, %(deliveries)s) AS n WHERE t.id = %(target)s",
+        webhook=webhook_id,
+        target=published(world),
+        deliveries=deliveries,
+    )
+
+
+def test_a_receiver_that_is_slow_delays_only_its_own(world: World, hooks: HooksServer):
+    """It answers well, and late, and much waits for it: it has its time of a run and no more, and others are told."""
+    hooks.seconds["/slow"] = 0.3
+    slow = add(world, hooks, "/slow", "post_target.failed")
+    quick = [add(world, hooks, f"/quick{number}", "post_target.published").id for number in range(3)]
+    waiting(world, slow.id, deliveries=40)
+    world.wait_for_older_transactions()
+    FanOut(stores=world.stores, consumers=[WebhookMaker()]).run("default")
+    http = Http(allow_private_addresses=True)
+    sender = WebhookSender(stores=world.stores, vault=VAULT, http=http, tries=3, batch=6, webhook_seconds=0.5)
+    assert sender.run("default") == {"delivered": 2 + len(quick), "waiting": 0, "given_up": 0}
+    assert [one.path for one in hooks.received][-1] == "/slow"
+    [rest] = world.arrange(
+        "SELECT count(*) AS deliveries, max(tries) AS tries FROM cell.webhook_deliveries WHERE state = 'waiting'"
+        " AND next_try_at <= now()"
+    )
+    assert rest == {"deliveries": 38, "tries": 0}, "what it did not get to waits for the next run, untried"
+
+
+def test_many_webhooks_with_a_backlog_keep_nobody_waiting(world: World, hooks: HooksServer):
+    """The first delivery of each webhook comes before the second of any, however old that is."""
+    for number in range(4):
+        waiting(world, add(world, hooks, f"/busy{number}", "post.failed").id, deliveries=5)
+    add(world, hooks, "/new", "post_target.published")
+    published(world)
+    world.wait_for_older_transactions()
+    FanOut(stores=world.stores, consumers=[WebhookMaker()]).run("default")
+    http = Http(allow_private_addresses=True)
+    sender = WebhookSender(
+        stores=world.stores, vault=VAULT, http=http, tries=3, batch=5, at_once=1, run_seconds=20.0
+    )
+    assert sender.run("default")["delivered"] == 21
+    paths = [one.path for one in hooks.received]
+    assert "/new" in paths[:5]
+    assert len(set(paths[:5])) == 5
+
+
+def test_taking_deliveries_reads_a_few_of_each_webhook(world: World, hooks: HooksServer):
+    """However many wait for one of them."""
+    waiting(world, add(world, hooks, "/hook").id, deliveries=3000)
+    world.arrange("ANALYZE cell.webhook_deliveries, cell.webhooks")
+    values = {"limit": 20, "each": 3, "seconds": 60, "resting": []}
+    plan = "\n".join(row["QUERY PLAN"] for row in world.arrange(f"EXPLAIN {_TAKE}", **values))
+    assert "webhook_deliveries_waiting" in plan
+    assert "Seq Scan on webhook_deliveries" not in plan
 
 
 def test_after_its_tries_a_delivery_is_given_up(world: World, hooks: HooksServer):

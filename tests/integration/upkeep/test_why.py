@@ -140,7 +140,7 @@ def test_a_held_target_stops_at_the_hold(world: World):
             "tenant resume",
         ),
         (
-            "UPDATE cell.tenant_state SET stopped_at = now(), stop_reason = 'restored'",
+            "UPDATE cell.tenant_state SET stopped_at = now(), stopped_by = '{quarantine}', stop_reason = 'restored'",
             "restored",
             "cell release",
         ),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from socialq.store.central import heartbeats
+from socialq.upkeep.watching.causes import Causes
 from socialq.upkeep.watching.findings import Limits
 from socialq.upkeep.watching.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from uuid import UUID
 
     from socialq.upkeep.watching.findings import Finding
     from tests.integration.pipeline.world import World
@@ -41,6 +43,8 @@ class Rig:
     limits: Limits = field(default_factory=lambda: Limits(queue_bounds={"publishing": 100}))
     redis_is_away: bool = False
     not_refreshing: tuple[str, ...] = ()
+    readable: set[UUID] = field(default_factory=set)
+    """Accounts whose tokens can be opened."""
 
     def __post_init__(self) -> None:
         self.beat()
@@ -49,6 +53,9 @@ class Rig:
     def watch(self) -> Watch:
         return Watch(
             stores=self.world.stores,
+            causes=Causes(
+                stores=self.world.stores, can_open=lambda _tenant, account: account in self.readable
+            ),
             sender=self.channel,
             limits=self.limits,
             queue_lengths=self._lengths,
