@@ -24,7 +24,7 @@ _CLIENT_HELP = "Name or id of the brand."
 
 @click.group(name="media")
 def command() -> None:
-    """Pictures and videos of a brand."""
+    """Pictures, videos and documents of a brand."""
 
 
 @command.command("add")
@@ -34,7 +34,7 @@ def command() -> None:
 @click.option("--alt", multiple=True, help="What it shows, for those who can't see it; one for each FILE.")
 @json_option
 def add(*, files: tuple[Path, ...], tenant: str, client: str, alt: tuple[str, ...], as_json: bool) -> int:
-    """Add files: JPEG, PNG, GIF, WebP, MP4, MOV. One that is there already is not stored twice.
+    """Add files: JPEG, PNG, GIF, WebP, MP4, MOV, PDF. One that is there already is not stored twice.
 
     What an account's platform doesn't take as it is, is made to fit now: `socialq media show ID` says how.
     """
@@ -150,15 +150,23 @@ def variant(*, media_id: UUID, tenant: str, platform: str, out: Path, as_json: b
 
 
 def _what(media: Media) -> str:
-    size = f"{media.width} x {media.height}"
     length = "" if media.duration_seconds is None else f", {media.duration_seconds:g} s"
-    return f"{media.mime_type}, {size}{length}, {_bytes(media.byte_size)}"
+    return f"{media.mime_type}{_size(media)}{length}{_pages(media)}, {_bytes(media.byte_size)}"
+
+
+def _pages(media: Media) -> str:
+    count = media.details.get("pages")
+    return "" if count is None else f", {count} page" if count == 1 else f", {count} pages"
+
+
+def _size(each: Media | OnAccount) -> str:
+    return "" if each.width is None else f", {each.width} x {each.height}"
 
 
 def _goes_out(each: OnAccount) -> str:
     if each.problem is not None:
         return f"not: it {each.problem}"
-    size = f"{each.mime_type}, {each.width} x {each.height}, {_bytes(each.byte_size or 0)}"
+    size = f"{each.mime_type}{_size(each)}, {_bytes(each.byte_size or 0)}"
     return f"{size} ({', '.join(each.changes)})" if each.changes else f"{size}, as it is"
 
 

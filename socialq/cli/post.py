@@ -24,8 +24,8 @@ from socialq.cli.output import (
     status,
     table,
 )
-from socialq.cli.writing import own_texts, refuse_content, stored, written_text
-from socialq.domain.contents import COMMENT, parts_of, role_of
+from socialq.cli.writing import own_options, own_texts, refuse_content, stored, written_text
+from socialq.domain.contents import COMMENT, options_of, parts_of, role_of
 from socialq.domain.errors import InputProblem, InputRefused
 
 if TYPE_CHECKING:
@@ -80,6 +80,12 @@ command.add_command(post_changes.edit)
     metavar="NAME=VALUE",
     help="A choice such as visibility=unlisted, see `post options`; may be repeated.",
 )
+@click.option(
+    "--option-for",
+    multiple=True,
+    metavar="ACCOUNT:NAME=VALUE",
+    help="Another choice on one account, such as x:mill:reply_settings=following; may be repeated.",
+)
 @click.option("--label", "labels", multiple=True, help="A label; may be repeated.")
 @json_option
 def create(
@@ -96,6 +102,7 @@ def create(
     first_comment: str | None,
     text_for: tuple[str, ...],
     options: tuple[str, ...],
+    option_for: tuple[str, ...],
     labels: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -128,6 +135,7 @@ def create(
         slot_of(resolved, now=now, grace_minutes=grace)
         own = own_texts(text_for, accounts=chosen)
         choices = read_options(options, adapters=[adapter_for(account.platform) for account in chosen])
+        own_choices = own_options(option_for, accounts=chosen)
         refuse_content(
             written,
             media=media,
@@ -135,6 +143,7 @@ def create(
             first_comment=first_comment,
             own=own,
             options=choices,
+            own_options=own_choices,
             links=wiring.link_signer is not None,
         )
         files = stored(wiring, tenant=agency.id, client=brand.id, media=media, alt=alt)
@@ -149,6 +158,7 @@ def create(
             first_comment=first_comment,
             own=own_parts,
             options=choices,
+            own_options=own_choices,
             labels=labels,
             resolved=resolved,
             now=now,
@@ -165,6 +175,7 @@ def create(
             first_comment=first_comment,
             own=own_parts,
             options=choices,
+            own_options=own_choices,
         )
         due = made.targets[0].publish_at or now
         held = holds.keeps_back(wiring.stores, tenant=agency, accounts=chosen, due=due)
@@ -257,13 +268,21 @@ def _print(post: PostView) -> None:
     click.echo(
         f"post {post.id} of {post.client}, written {minute(post.created_at)} UTC by {post.created_by}{labels}"
     )
+    contents = {version.id: version.content for version in post.versions}
     content = post.versions[-1].content
     _print_parts(content["parts"])
+    _print_options(content.get("options", {}))
     for target in post.targets:
-        own = parts_of(content, target.account_id)
-        if own is not content["parts"]:
+        # What went out, or goes out, there: an edit may have come too late for it.
+        its = contents.get(target.version_id, content)
+        parts, options = parts_of(its, target.account_id), options_of(its, target.account_id)
+        own_parts, own = parts != content["parts"], options != content.get("options", {})
+        if own_parts or own:
             out.print(cell(f"on {target.line.account}:"))
-            _print_parts(own)
+        if own_parts:
+            _print_parts(parts)
+        if own:
+            _print_options(options)
     click.echo()
     built = table("account", "status!", "due (UTC)!", "what is known")
     for target in post.targets:
@@ -276,6 +295,13 @@ def _print(post: PostView) -> None:
     for target in post.targets:
         lateness = lateness_of(target.instants)
         click.echo(f"target {target.line.id}  {target.line.account}" + (f": {lateness}" if lateness else ""))
+
+
+def _print_options(options: Mapping[str, Any]) -> None:
+    from socialq.desk.options import written_options
+
+    if options:
+        console().print(cell(f"with {', '.join(written_options(options))}", limit=400))
 
 
 def _print_parts(parts: Sequence[Mapping[str, Any]]) -> None:

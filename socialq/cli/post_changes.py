@@ -11,13 +11,15 @@ import click
 from socialq.cli.naming import owner_of
 from socialq.cli.opening import actor, opened
 from socialq.cli.output import iso, json_option, print_json
-from socialq.cli.writing import written_text
+from socialq.cli.writing import own_options, written_text
 from socialq.domain.contents import COMMENT, role_of
 from socialq.domain.errors import InputProblem, InputRefused
+from socialq.domain.states import TERMINAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from socialq.desk.connect import Account
     from socialq.desk.content import PartInput
     from socialq.domain.local_time import Resolved
     from socialq.domain.targets import Target
@@ -68,6 +70,12 @@ def reschedule(*, post_id: UUID, at: str, zone: str | None, tenant: str | None, 
     metavar="NAME=VALUE",
     help="Another choice, see `post options`; NAME= takes one back. The others stay.",
 )
+@click.option(
+    "--option-for",
+    multiple=True,
+    metavar="ACCOUNT:NAME=VALUE",
+    help="Another choice on one account; NAME= for none there.",
+)
 @click.option("--at", metavar="TIME", help="Another time, too; without it the one it had.")
 @_zone
 @_tenant
@@ -78,6 +86,7 @@ def edit(
     text: str | None,
     text_file: Any,
     options: tuple[str, ...],
+    option_for: tuple[str, ...],
     at: str | None,
     zone: str | None,
     tenant: str | None,
@@ -88,8 +97,8 @@ def edit(
     from socialq.desk import edit as editing
 
     rewritten = text is not None or text_file is not None
-    if (text is not None and text_file is not None) or not (rewritten or options):
-        raise click.UsageError("give --text or --file, or an --option")
+    if (text is not None and text_file is not None) or not (rewritten or options or option_for):
+        raise click.UsageError("give --text or --file, or an --option or --option-for")
     with opened() as wiring:
         owner = owner_of(wiring.stores, tenant=tenant, given_id=post_id, what="post")
         post, now = _shown(wiring, owner, post_id), datetime.now(UTC)
@@ -106,8 +115,9 @@ def edit(
             if rewritten
             else _given(content["parts"]),
             first_comment=_comment(content["parts"]),
-            own={UUID(key): _given(value["parts"]) for key, value in content.get("accounts", {}).items()},
+            own={of: _given(value["parts"]) for of, value in _own(content).items() if "parts" in value},
             options=_chosen(wiring, owner, post, options),
+            own_options=_chosen_for(wiring, owner, post, option_for),
             actor=actor(),
         )
         moved: list[Target] = []
@@ -197,14 +207,32 @@ def _given(stored: Sequence[Mapping[str, Any]]) -> list[PartInput]:
 
 def _chosen(wiring: Wiring, owner: UUID, post: PostView, given: Sequence[str]) -> dict[str, Any]:
     """Read the changed choices on top of those that the post has."""
-    from socialq.desk import connect
     from socialq.desk.options import read_options
     from socialq.providers.registry import adapter_for
 
-    ids = {target.account_id for target in post.targets}
-    accounts = connect.list_accounts(wiring.stores, tenant=owner)
-    adapters = [adapter_for(account.platform) for account in accounts if account.id in ids]
+    adapters = [adapter_for(account.platform) for account in _accounts(wiring, owner, post)]
     return read_options(given, adapters=adapters, before=post.versions[-1].content.get("options", {}))
+
+
+def _chosen_for(
+    wiring: Wiring, owner: UUID, post: PostView, given: Sequence[str]
+) -> dict[UUID, dict[str, Any]]:
+    """Read the changed choices of single accounts on top of those that they have; where it is over none is left."""
+    before = {of: value.get("options", {}) for of, value in _own(post.versions[-1].content).items()}
+    over = {target.account_id for target in post.targets if target.line.status in TERMINAL}
+    open_ones = [account for account in _accounts(wiring, owner, post) if account.id not in over]
+    return own_options(given, accounts=open_ones, before=before)
+
+
+def _accounts(wiring: Wiring, owner: UUID, post: PostView) -> list[Account]:
+    from socialq.desk import connect
+
+    ids = {target.account_id for target in post.targets}
+    return [account for account in connect.list_accounts(wiring.stores, tenant=owner) if account.id in ids]
+
+
+def _own(content: Mapping[str, Any]) -> dict[UUID, Mapping[str, Any]]:
+    return {UUID(key): value for key, value in content.get("accounts", {}).items()}
 
 
 def _comment(stored: Sequence[Mapping[str, Any]]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from socialq.cli.opening import actor
 from socialq.domain.errors import InputProblem, InputRefused
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from socialq.desk.connect import Account
     from socialq.desk.content import MediaFacts, Piece
     from socialq.wiring import Wiring
+
+
+_OPTION_FOR: Final = "--option-for"
 
 
 def written_text(text: str | None, text_file: Any) -> str:
@@ -58,6 +61,47 @@ def own_texts(given: Sequence[str], *, accounts: Sequence[Account]) -> dict[UUID
     return found
 
 
+def own_options(
+    given: Sequence[str],
+    *,
+    accounts: Sequence[Account],
+    before: Mapping[UUID, Mapping[str, Any]] = MappingProxyType({}),
+) -> dict[UUID, dict[str, Any]]:
+    """Read `ACCOUNT:NAME=VALUE` on top of what single accounts chose `before`.
+
+    Raises `InputRefused` with every problem. An account's name may have colons itself: the last one before the
+    equals sign divides.
+    """
+    from socialq.cli.naming import chosen_accounts
+    from socialq.desk.options import read_options
+    from socialq.providers.registry import adapter_for
+
+    chosen = {of: dict(options) for of, options in before.items()}
+    problems: list[InputProblem] = []
+    for one in given:
+        left, equals, value = one.partition("=")
+        name, colon, option = left.rpartition(":")
+        if not (equals and colon and name.strip() and option.strip()) or "," in name:
+            problem = "is not an account, a choice and its value"
+            way_out = 'write --option-for "platform:name:NAME=VALUE"'
+            problems.append(InputProblem(field=_OPTION_FOR, value=one, problem=problem, way_out=way_out))
+            continue
+        try:
+            [account] = chosen_accounts(accounts, name)
+            chosen[account.id] = read_options(
+                [f"{option}={value}"],
+                adapters=[adapter_for(account.platform)],
+                before=chosen.get(account.id),
+                field=_OPTION_FOR,
+                of_account=True,
+            )
+        except InputRefused as refused:
+            problems += [replace(problem, field=_OPTION_FOR) for problem in refused.problems]
+    if problems:
+        raise InputRefused(problems)
+    return chosen
+
+
 def refuse_content(
     text: str,
     *,
@@ -66,6 +110,7 @@ def refuse_content(
     first_comment: str | None = None,
     own: Mapping[UUID, str] = MappingProxyType({}),
     options: Mapping[str, Any] = MappingProxyType({}),
+    own_options: Mapping[UUID, Mapping[str, Any]] = MappingProxyType({}),
     links: bool = True,
 ) -> None:
     """Raise `InputRefused` for what the accounts' platforms would not take. Stores nothing.
@@ -93,6 +138,7 @@ def refuse_content(
             _pieces(text, files, first_comment),
             own={of: _pieces(each, files, first_comment) for of, each in own.items()},
             options=options,
+            own_options=own_options,
             accounts=facts,
             adapter_of=adapter_for,
             links=links,

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from socialq.desk.content import NOBODY, Piece, adapter_parts
+from socialq.desk.content import NOBODY, NONE_OWN, Piece, adapter_parts
 from socialq.desk.refusals import of_platform
 from socialq.desk.tenants import cell_of
 from socialq.desk.variations import all_commented
+from socialq.domain.contents import merged_options
 from socialq.providers.base import AccountAccess, Adapter
 from socialq.providers.registry import UnknownPlatform, adapter_for
 from socialq.store.cell import account_tokens
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
-    from socialq.desk.content import OwnParts, PartInput
+    from socialq.desk.content import OwnOptions, OwnParts, PartInput
     from socialq.domain.errors import InputProblem
     from socialq.providers.base import Part
     from socialq.providers.http import Http
@@ -49,6 +50,7 @@ def advise(
     parts: Sequence[PartInput],
     first_comment: str | None = None,
     own: OwnParts = NOBODY,
+    own_options: OwnOptions = NONE_OWN,
     options: Mapping[str, Any] | None = None,
     seconds: float = 4.0,
     adapter_of: Callable[[str], Adapter] = adapter_for,
@@ -70,7 +72,8 @@ def advise(
             for part in own.get(account_id, parts)
         ]
         account = _access(vault, tenant, rows[0])
-        asked.append(partial(_ask, adapter, http, account, adapter_parts(pieces, options=options or {})))
+        chosen = merged_options(options or {}, own_options.get(account_id, {}))
+        asked.append(partial(_ask, adapter, http, account, adapter_parts(pieces, options=chosen)))
     return _answers(asked, seconds=seconds)
 
 

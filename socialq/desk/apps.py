@@ -2,7 +2,8 @@
 
 Arrives: an application's id and secret, with a token that it was given. Leaves: the id of its row. What must
 stay true: the secret is kept encrypted, bound to its row; an empty secret never replaces a stored one; whoever
-does not know the secret of an application that everybody shares gets a row of its own.
+does not know the secret of an application that everybody shares gets a row of its own; what an application was
+approved for is not forgotten where it is named again without that.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import hmac
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from socialq.desk.refusals import refusal
+from socialq.desk.refusals import refusal, unknown
 from socialq.domain.ids import new_id
 from socialq.providers.base import AppCredentials
 from socialq.store.central import provider_apps
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
     from uuid import UUID
 
+    from socialq.providers.consent import Consent
     from socialq.store.sessions import Row, Session
     from socialq.store.stores import Stores
     from socialq.vault import Vault
@@ -40,6 +43,8 @@ class App:
     client_id: str
     has_secret: bool
     """False: a public client."""
+    scopes: tuple[str, ...] | None
+    """What the platform has approved it for; None: all that is asked for."""
     created_at: datetime
 
 
@@ -57,7 +62,26 @@ def checked(app: AppCredentials) -> AppCredentials:
     for field, value in (("client_id", client_id), ("client_secret", secret)):
         if not value.isascii() or not value.isprintable() or " " in value or len(value) > _LONGEST:
             raise refusal(field, "", "is not one word of plain letters, digits and signs", "copy it again")
-    return type(app)(client_id=client_id, client_secret=secret)
+    return type(app)(client_id=client_id, client_secret=secret, scopes=app.scopes)
+
+
+def checked_scopes(consent: Consent | None, platform: str, scopes: Sequence[str]) -> tuple[str, ...] | None:
+    """Return what an application was approved for, in the platform's order; None where nothing is said."""
+    if not scopes:
+        return None
+    if consent is None or not (consent.least_scopes or consent.more_scopes):
+        raise refusal("scope", scopes[0], f"can't be chosen on {platform}", "leave it out")
+    known = (*consent.scopes, *consent.more_scopes)
+    for scope in scopes:
+        if scope not in known:
+            raise unknown("scope", scope, what="scope", known=known)
+    if not consent.least_scopes:
+        # Every application asks for all the usual ones: what is named comes on top.
+        scopes = (*consent.scopes, *scopes)
+    if missing := [scope for scope in consent.scopes if scope in consent.least_scopes.difference(scopes)]:
+        problem = f"is missing, and {platform} lets every application ask for it"
+        raise refusal("scope", missing[0], problem, "name it as well")
+    return tuple(scope for scope in known if scope in scopes)
 
 
 def keep(
@@ -94,6 +118,7 @@ def keep(
             client_id=app.client_id,
             client_secret=sealed,
             redirect_uri=redirect_uri,
+            scopes=app.scopes,
         )
         if made is not None:
             return app_id
@@ -116,6 +141,7 @@ def share(
             base_url=base_url,
             client_id=given.client_id,
             client_secret=_sealed(vault, given, tenant=None, app_id=app_id),
+            scopes=given.scopes,
         )
         if row is None:
             _known(session, vault, tenant=None, platform=platform, base_url=base_url, app=given)
@@ -128,12 +154,27 @@ def share(
 
 
 def usable(
-    stores: Stores, vault: Vault, *, tenant: UUID, platform: str, base_url: str, redirect_uri: str
+    stores: Stores,
+    vault: Vault,
+    *,
+    tenant: UUID,
+    platform: str,
+    base_url: str,
+    redirect_uri: str,
+    prefer: UUID | None = None,
 ) -> tuple[UUID, AppCredentials] | None:
-    """Return the application to ask for consent with, its secret in the clear; None where there is none."""
+    """Return the application to ask for consent with, its secret in the clear; None where there is none.
+
+    `prefer`: the one that an account was connected through, whose ids and limits it keeps.
+    """
     with stores.central.transaction() as session:
         row = provider_apps.usable(
-            session, tenant_id=tenant, platform=platform, base_url=base_url, redirect_uri=redirect_uri
+            session,
+            tenant_id=tenant,
+            platform=platform,
+            base_url=base_url,
+            redirect_uri=redirect_uri,
+            prefer=prefer,
         )
     return None if row is None else (_id_of(row), credentials_of(vault, row))
 
@@ -143,7 +184,8 @@ def credentials_of(vault: Vault, row: Row) -> AppCredentials:
     sealed = row["client_secret"]
     place = {"tenant_id": row["tenant_id"], "table": "provider_apps", "row_id": row["id"]}
     secret = "" if sealed is None else vault.decrypt(sealed, **place, field="client_secret")
-    return AppCredentials(client_id=row["client_id"], client_secret=secret)
+    scopes = None if row["scopes"] is None else tuple(row["scopes"])
+    return AppCredentials(client_id=row["client_id"], client_secret=secret, scopes=scopes)
 
 
 def _known(
@@ -164,6 +206,8 @@ def _known(
     sealed = _sealed(vault, app, tenant=tenant, app_id=_id_of(row))
     if sealed is not None:
         provider_apps.replace_secret(session, app_id=_id_of(row), client_secret=sealed)
+    if app.scopes is not None:
+        provider_apps.replace_scopes(session, app_id=_id_of(row), scopes=app.scopes)
     return _id_of(row)
 
 
@@ -190,6 +234,7 @@ def _id_of(row: Row) -> UUID:
 
 
 def _app(row: Row) -> App:
-    hidden = {"client_secret", "redirect_uri"}
+    hidden = {"client_secret", "redirect_uri", "scopes"}
     known = {name: value for name, value in row.items() if name not in hidden}
-    return App(**known, has_secret=row["client_secret"] is not None)
+    scopes = None if row["scopes"] is None else tuple(row["scopes"])
+    return App(**known, has_secret=row["client_secret"] is not None, scopes=scopes)

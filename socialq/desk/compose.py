@@ -14,6 +14,7 @@ from psycopg import errors
 
 from socialq.desk.content import (
     NOBODY,
+    NONE_OWN,
     AccountFacts,
     Content,
     MediaFacts,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from uuid import UUID
 
-    from socialq.desk.content import OwnParts
+    from socialq.desk.content import OwnOptions, OwnParts
     from socialq.domain.targets import Target
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Session
@@ -77,6 +78,7 @@ def create_post(
     parts: Sequence[PartInput],
     first_comment: str | None = None,
     own: OwnParts = NOBODY,
+    own_options: OwnOptions = NONE_OWN,
     options: Mapping[str, Any] | None = None,
     labels: Sequence[str] = (),
     actor: str,
@@ -87,7 +89,8 @@ def create_post(
     """Write a post as a draft. Anything wrong raises `InputRefused` with every problem; nothing is written.
 
     `first_comment` goes under the post on every account, `own` is what goes out on single accounts instead of
-    `parts` (`variations.own_text` makes it from a text). With `session` it becomes part of the caller's transaction.
+    `parts` (`variations.own_text` makes it from a text), `own_options` what single accounts choose differently from
+    `options`. With `session` it becomes part of the caller's transaction.
     """
     with _session(stores, session, tenant=tenant, actor=actor) as open_session:
         draft = check(
@@ -97,6 +100,7 @@ def create_post(
             parts=parts,
             first_comment=first_comment,
             own=own,
+            own_options=own_options,
             options=options or {},
             labels=labels,
             import_key=import_key,
@@ -118,6 +122,7 @@ def check(
     parts: Sequence[PartInput],
     first_comment: str | None = None,
     own: OwnParts = NOBODY,
+    own_options: OwnOptions = NONE_OWN,
     options: Mapping[str, Any],
     labels: Sequence[str] = (),
     import_key: str | None = None,
@@ -136,10 +141,19 @@ def check(
         own_pieces[account_id], found = clean_parts(each, client=client, library=library)
         problems += found
     problems += account_problems(wanted, client=client, known=known)
-    problems += strangers(own, accounts=wanted)
+    problems += strangers({**own, **own_options}, accounts=wanted)
     refuse_if(problems)
     chosen = tuple(known[account_id] for account_id in wanted)
-    refuse_if(rule_problems(pieces, own=own_pieces, options=options, accounts=chosen, adapter_of=adapter_of))
+    refuse_if(
+        rule_problems(
+            pieces,
+            own=own_pieces,
+            options=options,
+            own_options=own_options,
+            accounts=chosen,
+            adapter_of=adapter_of,
+        )
+    )
     files = pins(lambda account_id: own_pieces.get(account_id, pieces), chosen, adapter_of=adapter_of)
     return Draft(
         client_id=client,
@@ -148,6 +162,7 @@ def check(
             input_of(pieces),
             own={account_id: input_of(each) for account_id, each in own_pieces.items()},
             options=options,
+            own_options=own_options,
             files=files,
         ),
         labels=clean_labels(labels),

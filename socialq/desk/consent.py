@@ -142,7 +142,10 @@ class Desk:
         )
 
     def begin_again(self, *, tenant: UUID, account_id: UUID, redirect_uri: str, actor: str) -> Begun:
-        """Begin a consent by which one known account gets new tokens; nobody else's will do."""
+        """Begin a consent by which one known account gets new tokens; nobody else's will do.
+
+        It stays with the application it was connected through, where that may send people back to this address.
+        """
         with cell_of(self.stores, tenant).app.transaction(tenant=tenant) as session:
             rows = accounts.by_ids(session, [account_id])
         if not rows:
@@ -156,7 +159,7 @@ class Desk:
             platform=account["platform"],
             url=account["base_url"],
             redirect_uri=redirect_uri,
-            app=None,
+            prefer=account["provider_app_id"],
             actor=actor,
         )
         kept = ("tenant_id", "client_id", "platform", "base_url")
@@ -182,11 +185,11 @@ class Desk:
             raise refusal("state", "", problem, "begin again")
         if error or not code:
             said = f" ({error[:80]})" if error else ""
-            raise refusal("consent", platform, f"was not given{said}", "begin again, and agree there")
+            raise refusal("consent", platform, f"was not given{said}", _begin_again(error))
         consent = self._consent(platform)
         granted = consent.exchange(
             self.http,
-            app=self._credentials(row),
+            app=self._credentials(row["provider_app_id"]),
             base_url=row["base_url"],
             code=code,
             redirect_uri=row["redirect_uri"],
@@ -292,15 +295,16 @@ class Desk:
         platform: str,
         url: str,
         redirect_uri: str,
-        app: AppCredentials | None,
+        app: AppCredentials | None = None,
+        prefer: UUID | None = None,
         actor: str,
     ) -> tuple[UUID, AppCredentials]:
         """Return the application to ask with: the one that is given, one that is known, or a new one."""
         kept: dict[str, Any] = {"tenant": tenant, "platform": platform, "base_url": url}
         if app is not None:
-            given = apps.checked(app)
-            return apps.keep(self.stores, self.vault, app=given, actor=actor, **kept), given
-        known = apps.usable(self.stores, self.vault, redirect_uri=redirect_uri, **kept)
+            app_id = apps.keep(self.stores, self.vault, app=apps.checked(app), actor=actor, **kept)
+            return app_id, self._credentials(app_id)
+        known = apps.usable(self.stores, self.vault, redirect_uri=redirect_uri, prefer=prefer, **kept)
         if known is not None:
             return known
         if not consent.registers_itself:
@@ -321,8 +325,8 @@ class Desk:
             raise refusal("platform", platform, "has no consent page", way_out)
         return adapter.consent
 
-    def _credentials(self, row: Row) -> AppCredentials:
-        app = provider_apps.read(self.stores.central, row["provider_app_id"])
+    def _credentials(self, app_id: UUID) -> AppCredentials:
+        app = provider_apps.read(self.stores.central, app_id)
         if app is None:
             raise AssertionError("applications are never deleted, and a consent refers to one")
         return apps.credentials_of(self.vault, app)
@@ -348,6 +352,13 @@ def _expected(found: Sequence[Channel], expected_user: str | None) -> Sequence[C
         problem = "was given for another account than the one that needs it"
         raise refusal("consent", given, problem, "sign in there as the right one, and begin again")
     return meant
+
+
+def _begin_again(error: str | None) -> str:
+    """Say what to do where a platform did not even ask the person, since our application may not ask for so much."""
+    if error is None or "scope" not in error.casefold():
+        return "begin again, and agree there"
+    return "say what the application is approved for (`socialq app add --scope …`), and begin again"
 
 
 def _check_redirect(redirect_uri: str) -> None:

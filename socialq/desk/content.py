@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypedDict
 from socialq.desk.options import unknown_options
 from socialq.desk.outgoing import as_sent
 from socialq.desk.refusals import of_platform, of_text, unknown_problem
-from socialq.domain.contents import COMMENT, parts_of
+from socialq.domain.contents import COMMENT, merged_options, parts_of
 from socialq.domain.errors import InputProblem, InputRefused
 from socialq.domain.keys import content_hash
 from socialq.domain.text import BadText, clean_text, shows_something, split_thread
@@ -49,6 +49,10 @@ class PartInput(TypedDict, total=False):
 OwnParts = Mapping["UUID", Sequence[PartInput]]
 """Parts of their own, by account id, for accounts that don't take everybody's."""
 NOBODY: Final[OwnParts] = MappingProxyType({})
+
+OwnOptions = Mapping["UUID", Mapping[str, Any]]
+"""Options of their own, by account id, that go over everybody's there; see `contents.merged_options`."""
+NONE_OWN: Final[OwnOptions] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,14 +230,19 @@ def rule_problems(
     accounts: Sequence[AccountFacts],
     adapter_of: Callable[[str], Adapter],
     own: Mapping[UUID, Sequence[Piece]] = MappingProxyType({}),
+    own_options: OwnOptions = NONE_OWN,
     links: bool = True,
 ) -> list[InputProblem]:
     """Check the content by the rules of every account's platform and the account's own limits.
 
-    `own`: the pieces of accounts that don't take everybody's, by account id. `links`: whether platforms that
-    pull files by address can be given one.
+    `own`: the pieces of accounts that don't take everybody's, by account id; `own_options`: what they choose
+    differently. `links`: whether platforms that pull files by address can be given one.
     """
-    if problems := _option_problems(options) or _unknown_options(options, accounts, adapter_of):
+    problems = _option_problems(options) or _unknown_options(options, accounts, adapter_of)
+    for account in accounts:
+        chosen = own_options.get(account.id, {})
+        problems += _option_problems(chosen) or _unknown_options(chosen, [account], adapter_of)
+    if problems:
         return problems
     if any(
         not shows_something(piece.text) and not piece.media
@@ -257,7 +266,7 @@ def rule_problems(
         problems += unfit
         if unfit:
             continue
-        parts = adapter_parts(sent, options=options)
+        parts = adapter_parts(sent, options=merged_options(options, own_options.get(account.id, {})))
         problems += [
             of_platform(found, account=account.name) for found in adapter.check(parts, account.limits)
         ]
@@ -285,12 +294,19 @@ def content_of(
     *,
     options: Mapping[str, Any],
     own: OwnParts = NOBODY,
+    own_options: OwnOptions = NONE_OWN,
     files: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Content:
     """Build the stored content; see `domain.contents`. `files`: the checksums that go out, see `outgoing.pins`."""
     json: dict[str, Any] = {"parts": [_stored(part) for part in parts], "options": dict(options)}
-    if own:
-        json["accounts"] = {str(of): {"parts": [_stored(part) for part in each]} for of, each in own.items()}
+    accounts: dict[str, dict[str, Any]] = {}
+    for of, each in own.items():
+        accounts.setdefault(str(of), {})["parts"] = [_stored(part) for part in each]
+    for of, chosen in own_options.items():
+        if chosen:
+            accounts.setdefault(str(of), {})["options"] = dict(chosen)
+    if accounts:
+        json["accounts"] = accounts
     if files:
         json["files"] = {account_id: dict(pinned) for account_id, pinned in files.items()}
     every = [part for each in (parts, *own.values()) for part in each]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from socialq.desk.compose import check, version_row
-from socialq.desk.content import NOBODY
+from socialq.desk.content import NOBODY, NONE_OWN
 from socialq.desk.outgoing import same_for
 from socialq.desk.refusals import refusal, unknown
 from socialq.desk.tenants import cell_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
-    from socialq.desk.content import Content, OwnParts, PartInput
+    from socialq.desk.content import Content, OwnOptions, OwnParts, PartInput
     from socialq.domain.targets import Target
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Session
@@ -52,24 +52,29 @@ def edit_post(
     parts: Sequence[PartInput],
     first_comment: str | None = None,
     own: OwnParts = NOBODY,
+    own_options: OwnOptions = NONE_OWN,
     options: Mapping[str, Any] | None = None,
     actor: str,
     adapter_of: Callable[[str], Adapter] = adapter_for,
 ) -> Edited:
-    """Give a post new content, all of it: what is left out is gone. The same changes nothing, approval included."""
+    """Give a post new content, all of it: what is left out is gone. The same changes nothing, approval included.
+
+    What is said of accounts on which it is over already (published, cancelled) is passed over.
+    """
     with cell_of(stores, tenant).app.transaction(tenant=tenant, actor=actor) as session:
         post = posts.lock(session, post_id)
         newest = post_versions.latest(session, post_id)
         if post is None or newest is None:
             raise unknown("post", post_id, what="post")
-        targets = _editable(session, post_id)
+        targets, over = _editable(session, post_id)
         draft = check(
             session,
             client=post["client_id"],
             account_ids=[target.account_id for target in targets],
             parts=parts,
             first_comment=first_comment,
-            own=own,
+            own={of: parts for of, parts in own.items() if of not in over},
+            own_options={of: chosen for of, chosen in own_options.items() if of not in over},
             options=options or {},
             adapter_of=adapter_of,
         )
@@ -96,11 +101,11 @@ def _refuse_fewer(content: Content, target: Target, *, before: Mapping[str, Any]
         raise refusal("text", "", problem, "cancel this post and write a new one")
 
 
-def _editable(session: Session, post_id: UUID) -> list[Target]:
-    """Lock the post's targets; return those that an edit changes, or refuse the edit."""
-    open_targets = [
-        target for target in post_targets.lock_of_post(session, post_id) if target.status not in TERMINAL
-    ]
+def _editable(session: Session, post_id: UUID) -> tuple[list[Target], frozenset[UUID]]:
+    """Lock the post's targets; return those that an edit changes and the accounts of the others, or refuse it."""
+    targets = post_targets.lock_of_post(session, post_id)
+    open_targets = [target for target in targets if target.status not in TERMINAL]
+    over = {target.account_id for target in targets} - {target.account_id for target in open_targets}
     if not open_targets:
         raise refusal("post", post_id, "has nothing left that could be edited", "write a new post")
     for target in open_targets:
@@ -114,7 +119,7 @@ def _editable(session: Session, post_id: UUID) -> list[Target]:
         if any(part.unresolved for part in parts):
             problem = f"may be live (target {target.id})"
             raise refusal("post", post_id, problem, "retry, cancel or mark that target published first")
-    return open_targets
+    return open_targets, frozenset(over)
 
 
 def _drafts_of(

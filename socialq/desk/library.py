@@ -1,4 +1,4 @@
-"""The media library: a file becomes a stored, checked picture or video of a client.
+"""The media library: a file becomes a stored, checked picture, video or document of a client.
 
 Arrives: a path or bytes, a name, a description. Leaves: a `Media`, ready to be posted. What must stay true:
 what a file is, its bytes decide, not its name; size and pixels are checked before anything is decoded; the
@@ -144,7 +144,7 @@ def inspect(source: Path | bytes, *, file_name: str | None = None, field: str = 
     name = harmless(given, longest=200)
     try:
         if isinstance(source, Path) and source.exists() and not source.is_file():
-            raise refusal(field, name, "is not a file", "give an image or a video")
+            raise refusal(field, name, "is not a file", "give an image, a video or a PDF")
         with _opened(source) as file:
             looked = look_at(file)
     except FileRefused as refused:
@@ -168,8 +168,8 @@ def file_of(inspected: Inspected, *, client: UUID) -> MediaFacts:
         byte_size=facts.byte_size,
         alt_text="",
         sha256=inspected.sha256,
-        width=facts.width,
-        height=facts.height,
+        width=facts.width or None,
+        height=facts.height or None,
         duration_seconds=facts.duration_seconds,
         details=facts.details(),
     )
@@ -194,8 +194,8 @@ def record(session: Session, inspected: Inspected, *, tenant: UUID, client: UUID
         "mime_type": facts.mime_type,
         "byte_size": facts.byte_size,
         "sha256": inspected.sha256,
-        "width": facts.width,
-        "height": facts.height,
+        "width": facts.width or None,
+        "height": facts.height or None,
         "duration_seconds": facts.duration_seconds,
         "details": facts.details(),
         "alt_text": alt_text,

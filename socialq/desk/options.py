@@ -26,8 +26,12 @@ def read_options(
     adapters: Sequence[Adapter],
     before: Mapping[str, Any] | None = None,
     field: str = "--option",
+    of_account: bool = False,
 ) -> dict[str, Any]:
-    """Read choices on top of those `before`; a name without a value takes its choice back. Raises `InputRefused`."""
+    """Read choices on top of those `before`; a name without a value takes its choice back. Raises `InputRefused`.
+
+    `of_account`: they go over everybody's, where one that is taken back must say so (None).
+    """
     options, problems = dict(before or {}), []
     for one in given:
         name, equals, written = (word.strip() for word in one.partition("="))
@@ -40,9 +44,27 @@ def read_options(
         except UnreadableOptionError as error:
             problems.append(InputProblem(field=field, value=one, problem=str(error), way_out="write that"))
             continue
-        _put(options, name.split("."), value)
+        _put(options, name.split("."), value, keeps_none=of_account)
     refuse_if(problems)
     return options
+
+
+def written_options(options: Mapping[str, Any], *, within: str = "") -> list[str]:
+    """Write stored choices as a person does, `NAME=VALUE`, by name."""
+    written: list[str] = []
+    for name, value in sorted(options.items()):
+        match value:
+            case dict():
+                written += written_options(value, within=f"{within}{name}.")
+                continue
+            case bool():
+                shown = "yes" if value else "no"
+            case list():
+                shown = ",".join(str(item) for item in value)
+            case _:
+                shown = str(value)
+        written.append(f"{within}{name}={shown}")
+    return written
 
 
 def unknown_options(options: Mapping[str, Any], adapters: Sequence[Adapter]) -> list[InputProblem]:
@@ -77,13 +99,13 @@ def _value(known: Sequence[Option], written: str) -> Any:
     return lists[0][0] if len(lists[0]) == 1 else lists[0]
 
 
-def _put(options: dict[str, Any], path: Sequence[str], value: Any) -> None:
+def _put(options: dict[str, Any], path: Sequence[str], value: Any, *, keeps_none: bool) -> None:
     first, rest = path[0], path[1:]
     if rest:
         inner = dict(options.get(first) or {})
-        _put(inner, rest, value)
+        _put(inner, rest, value, keeps_none=keeps_none)
         value = inner or None
-    if value is None:
+    if value is None and not keeps_none:
         options.pop(first, None)
     else:
         options[first] = value

@@ -126,10 +126,11 @@ def same_for(content: Mapping[str, Any], accounts: Iterable[UUID]) -> dict[str, 
     """Return a stored content as far as it concerns these accounts: what an edit of some targets compares."""
     wanted = {str(account_id) for account_id in accounts}
     narrowed = dict(content)
-    if "files" in content:
-        narrowed["files"] = {of: files for of, files in content["files"].items() if of in wanted}
-        if not narrowed["files"]:
-            del narrowed["files"]
+    for name in ("accounts", "files"):
+        kept = {of: theirs for of, theirs in content.get(name, {}).items() if of in wanted}
+        narrowed.pop(name, None)
+        if kept:
+            narrowed[name] = kept
     return narrowed
 
 

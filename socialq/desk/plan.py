@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from socialq.desk.approve import approve_new
 from socialq.desk.compose import Composed, check, write_all
-from socialq.desk.content import NOBODY
+from socialq.desk.content import NOBODY, NONE_OWN
 from socialq.desk.schedule import Slot, set_times, slot_of
 from socialq.desk.tenants import cell_of
 from socialq.desk.wake import wake_relay
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from socialq.desk.compose import Draft
-    from socialq.desk.content import OwnParts, PartInput
+    from socialq.desk.content import OwnOptions, OwnParts, PartInput
     from socialq.domain.local_time import Resolved
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Session
@@ -34,6 +34,7 @@ def plan_post(
     parts: Sequence[PartInput],
     first_comment: str | None = None,
     own: OwnParts = NOBODY,
+    own_options: OwnOptions = NONE_OWN,
     options: Mapping[str, Any] | None = None,
     labels: Sequence[str] = (),
     resolved: Resolved,
@@ -57,6 +58,7 @@ def plan_post(
             parts=parts,
             first_comment=first_comment,
             own=own,
+            own_options=own_options,
             options=options or {},
             labels=labels,
             adapter_of=adapter_of,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Kind = Literal["image", "gif", "video"]
+Kind = Literal["image", "gif", "video", "document"]
 
 EXTENSIONS: Final = {
     "image/jpeg": "jpg",
@@ -17,6 +17,7 @@ EXTENSIONS: Final = {
     "image/webp": "webp",
     "video/mp4": "mp4",
     "video/quicktime": "mov",
+    "application/pdf": "pdf",
 }
 """Every type that the library takes, with the ending of its files."""
 
@@ -27,6 +28,7 @@ NAMES: Final = {
     "image/webp": "WebP",
     "video/mp4": "MP4",
     "video/quicktime": "MOV",
+    "application/pdf": "PDF",
 }
 
 _DETAILS: Final = (
@@ -39,6 +41,7 @@ _DETAILS: Final = (
     "plain_colours",
     "turned",
     "private",
+    "pages",
 )
 
 
@@ -61,7 +64,7 @@ class FileFacts:
     mime_type: str
     byte_size: int
     width: int
-    """Pixels as shown: a picture that its metadata turns is measured after the turn."""
+    """Pixels as shown: a picture that its metadata turns is measured after the turn. 0: a document has none."""
     height: int
     duration_seconds: float | None = None
     frames: int | None = None
@@ -79,6 +82,8 @@ class FileFacts:
     """Its metadata says that it is to be shown turned or mirrored."""
     private: bool = False
     """It carries metadata: place, camera, comments, an embedded preview."""
+    pages: int | None = None
+    """Of a document."""
 
     def details(self) -> dict[str, Any]:
         """What has no column of its own, as JSON values."""
@@ -97,6 +102,8 @@ def facts_of(
     """Build the facts of a stored file again; what was never looked at is taken as harmless."""
     known = {name: details[name] for name in _DETAILS if details.get(name) is not None}
     kind: Kind = "video" if mime_type.startswith("video/") else "image"
+    if mime_type == "application/pdf":
+        kind = "document"
     if mime_type == "image/gif" and (known.get("frames") or 1) > 1:
         kind = "gif"
     return FileFacts(

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from socialq.media.facts import NAMES, FileFacts, FileRefused
 
 if TYPE_CHECKING:
-    from socialq.domain.media_rules import GifRules, ImageRules, MediaRules, VideoRules
+    from socialq.domain.media_rules import DocumentRules, GifRules, ImageRules, MediaRules, VideoRules
 
 _MEBIBYTE: Final = 1024 * 1024
 _NOTHING: Final = 1e-9
@@ -80,25 +80,36 @@ Fit = AsItIs | Changed | Misfit
 
 def fit(facts: FileFacts, rules: MediaRules | None) -> Fit:
     """Say what goes out where these rules hold."""
-    if not (facts.width and facts.height):
+    if not (facts.width and facts.height) and facts.kind != "document":
         return AsItIs()  # nobody has looked into it
     try:
-        match facts.kind:
-            case "image":
-                if rules is None:
-                    return _cleaned(facts)
-                if rules.image is None:
-                    raise FileRefused("is a picture, and none can be posted there", "leave it out")
-                return _fit_image(facts, rules.image)
-            case "gif":
-                if rules is not None:
-                    _check_gif(facts, rules.gif)
-            case "video":
-                if rules is not None:
-                    _check_video(facts, rules.video)
+        return _fitted(facts, rules)
     except FileRefused as refused:
         return Misfit(problem=refused.problem, way_out=refused.way_out)
-    return _cleaned(facts) if facts.kind == "video" else AsItIs()
+
+
+def _fitted(facts: FileFacts, rules: MediaRules | None) -> Fit:
+    """Raises `FileRefused` where it can't be made to fit."""
+    match facts.kind:
+        case "image":
+            if rules is None:
+                return _cleaned(facts)
+            if rules.image is None:
+                raise FileRefused("is a picture, and none can be posted there", "leave it out")
+            return _fit_image(facts, rules.image)
+        case "video":
+            if rules is not None:
+                _check_video(facts, rules.video)
+            return _cleaned(facts)
+        case "gif":
+            if rules is not None:
+                _check_gif(facts, rules.gif)
+        case "document":
+            if rules is not None:
+                _check_document(facts, rules.document)
+        case _:
+            assert_never(facts.kind)
+    return AsItIs()
 
 
 def _cleaned(facts: FileFacts) -> Fit:
@@ -241,6 +252,14 @@ def _check_gif(facts: FileFacts, rules: GifRules | None) -> None:
     _refuse_larger(facts, rules.max_width, rules.max_height)
     if rules.max_frames is not None and (facts.frames or 0) > rules.max_frames:
         raise FileRefused(f"has {facts.frames} frames, and {rules.max_frames} are the most", "shorten it")
+
+
+def _check_document(facts: FileFacts, rules: DocumentRules | None) -> None:
+    if rules is None:
+        raise FileRefused("is a PDF, and none can be posted there", "give its pages as pictures")
+    _refuse_bytes(facts, rules.max_bytes)
+    if rules.max_pages is not None and (facts.pages or 0) > rules.max_pages:
+        raise FileRefused(f"has {facts.pages} pages, and {rules.max_pages} are the most", "give fewer")
 
 
 def _check_video(facts: FileFacts, rules: VideoRules | None) -> None:

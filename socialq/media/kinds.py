@@ -17,7 +17,6 @@ _STILL_BRANDS: Final = frozenset(
 _MATROSKA: Final = b"\x1aE\xdf\xa3"
 
 _OTHERS: Final = (
-    (b"%PDF", "a PDF", "save the page as a JPEG or PNG image"),
     (b"BM", "a BMP image", "save it as PNG"),
     (b"II*\0", "a TIFF image", "save it as JPEG or PNG"),
     (b"MM\0*", "a TIFF image", "save it as JPEG or PNG"),
@@ -28,10 +27,12 @@ _OTHERS: Final = (
 )
 
 
-def kind_of(head: bytes) -> Literal["image", "video"]:
+def kind_of(head: bytes) -> Literal["image", "video", "document"]:
     """Return how a file that begins with `head` (`HEAD_BYTES`) is to be probed. Raises `FileRefused`."""
     if head.startswith(_IMAGES) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP"):
         return "image"
+    if head.startswith(b"%PDF-"):
+        return "document"
     if head[4:8] == b"ftyp":
         if head[8:12] in _STILL_BRANDS:
             raise FileRefused("is a HEIC or AVIF image", "save it as JPEG")
@@ -43,5 +44,5 @@ def kind_of(head: bytes) -> Literal["image", "video"]:
     for begin, name, way_out in _OTHERS:
         if head.startswith(begin):
             raise FileRefused(f"is {name}", way_out)
-    problem = "is not an image or a video that can be posted, whatever its name says"
-    raise FileRefused(problem, "give a JPEG, PNG, GIF or WebP image, or an MP4 or MOV video")
+    problem = "is not an image, a video or a PDF that can be posted, whatever its name says"
+    raise FileRefused(problem, "give a JPEG, PNG, GIF or WebP image, an MP4 or MOV video, or a PDF")

@@ -9,7 +9,7 @@ import hashlib
 import io
 from typing import BinaryIO, Final, NamedTuple
 
-from socialq.media import images
+from socialq.media import documents, images
 from socialq.media.facts import FileFacts, FileRefused
 from socialq.media.kinds import HEAD_BYTES, kind_of
 from socialq.media.videos import probe_video
@@ -37,6 +37,9 @@ def look_at(file: BinaryIO) -> Looked:
     if kind == "image":
         _refuse_above(images.MOST_BYTES, size)
         return Looked(images.probe_image(file), sha256_of(file))
+    if kind == "document":
+        _refuse_above(documents.MOST_BYTES, size)
+        return Looked(documents.probe_document(file, byte_size=size), sha256_of(file))
     _refuse_above(MOST_VIDEO_BYTES, size)
     return Looked(probe_video(file, byte_size=size).facts, sha256_of(file))
 

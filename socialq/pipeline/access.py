@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from socialq.domain import keys
-from socialq.domain.contents import parts_of, role_of
+from socialq.domain.contents import options_of, parts_of, role_of
 from socialq.providers.base import AccountAccess, MediaItem, Part
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def part_content(work: Work, part_no: int, *, key_instant: datetime, files: File
             )
             for item in media
         ),
-        options=work.content.get("options", {}),
+        options=options_of(work.content, work.account.id),
         parent_id=None if parent is None else parent.remote_id,
         root_id=None if root is None or part_no == 1 else root.remote_id,
         parent_ref={} if parent is None else parent.remote_ref,

@@ -62,7 +62,11 @@ def test_a_bad_file_is_told_and_the_good_ones_are_added(brand: Callable[..., Sai
     said = brand("media", "add", good, empty, named, tmp_path / "none.png", *OF_BRAND)
     assert said.code == 1
     assert "good.jpg: image/jpeg" in said.out
-    for problem in ('"empty.png": is empty', '"named.jpg": is a PDF', '"none.png": can\'t be read'):
+    for problem in (
+        '"empty.png": is empty',
+        '"named.jpg": is a damaged or cut off PDF',
+        '"none.png": can\'t be read',
+    ):
         assert problem in said.err
     assert "Traceback" not in said.err
 

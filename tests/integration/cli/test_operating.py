@@ -269,3 +269,15 @@ def test_a_post_gets_another_text_and_keeps_everything_else(brand: Callable[...,
     assert [target["line"]["status"] for target in after["targets"]] == ["scheduled", "scheduled"]
     assert "nothing is changed" in brand("post", "edit", post, "--text", "Hello again").out
     assert brand("post", "edit", post).code == 2
+
+
+def test_what_an_edit_came_too_late_for_keeps_its_words(brand: Callable[..., Said]) -> None:
+    """A cancelled target is left out of an edit, and `post show` says what it was about."""
+    where = ("--tenant", "acme", "--client", "Mill", "--accounts", "ada,bob")
+    made = brand("post", "create", *where, "--at", "2027-03-22T09:00", "--text", "As it was", "--json").json
+    [bobs] = [target for target in made["targets"] if "bob" in target["account"]]
+    assert brand("target", "cancel", bobs["id"], "--reason", "not there").code == 0
+    assert brand("post", "edit", made["post_id"], "--text", "As it is").code == 0
+    lines = brand("post", "show", made["post_id"]).out.splitlines()
+    assert "As it is" in lines
+    assert lines[lines.index("As it was") - 1].startswith("on mastodon:bob@")

@@ -68,7 +68,7 @@ def test_clients_do_not_share_files(stores, agency, add):
         (b"", "is empty"),
         (
             b"<html>Sign in</html>" * 10,
-            "is not an image or a video that can be posted, whatever its name says",
+            "is not an image, a video or a PDF that can be posted, whatever its name says",
         ),
         (jpeg()[:300], "is damaged or cut off"),
         (film(picture=False), "has no picture in it"),

@@ -7,6 +7,7 @@ import pytest
 from socialq.desk.compose import create_post
 from socialq.desk.edit import edit_post
 from socialq.desk.library import add_media
+from socialq.desk.resolve import cancel
 from socialq.desk.variations import own_text
 from socialq.domain.errors import InputRefused
 from socialq.domain.ids import new_id
@@ -132,3 +133,73 @@ def test_an_edit_keeps_each_account_at_as_many_parts_as_it_had(stores, agency, c
     edit_post(stores, parts=[{"text": "Hello again"}], first_comment="So?", **edit)
     assert _counts(agency, made) == [2, 2]
     assert "accounts" not in _content(agency)
+
+
+def test_an_account_with_options_of_its_own_keeps_everybodys_parts(agency, create):
+    """Only what it chooses differently is stored with it, beside parts of its own where it has such."""
+    ann, bob = agency.accounts
+    create(
+        options={"visibility": "unlisted", "sensitive": True},
+        own={ann: [{"text": "For Ann"}]},
+        own_options={ann: {"visibility": "private"}, bob: {"visibility": None}},
+    )
+    content = _content(agency)
+    assert content["options"] == {"visibility": "unlisted", "sensitive": True}
+    assert content["accounts"] == {
+        str(ann): {"parts": [{"text": "For Ann", "media": []}], "options": {"visibility": "private"}},
+        str(bob): {"options": {"visibility": None}},
+    }
+
+
+def test_options_of_an_account_are_checked_by_its_platform_with_everybodys(agency, create):
+    """What its adapter sees is what will go out there: everybody's value is not judged where it is replaced."""
+    ann, bob = agency.accounts
+    create(
+        options={"visibility": "secret"},
+        own_options={ann: {"visibility": "public"}, bob: {"visibility": None}},
+    )
+    with pytest.raises(InputRefused) as refused:
+        create(own_options={bob: {"visibility": "secret"}})
+    assert [
+        ("bob@" in str(problem), "public, unlisted" in str(problem)) for problem in refused.value.problems
+    ] == [(True, True)]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "reason"),
+    [
+        ({"reply_settings": "following"}, "is no option on mastodon"),
+        ({"spoiler_text": "a\x00b"}, "control character"),
+    ],
+)
+def test_options_of_an_account_that_can_not_be_are_refused(agency, create, chosen, reason):
+    """A name that its platform does not know, characters that nobody takes; and nothing is written."""
+    with pytest.raises(InputRefused, match=reason):
+        create(own_options={agency.accounts[1]: chosen})
+    with pytest.raises(InputRefused, match="no such account among those of this post"):
+        create(own_options={new_id(): {"visibility": "public"}})
+    assert agency.count("posts") == 0
+
+
+def test_the_same_options_of_an_account_are_no_edit_and_others_are(stores, agency, create):
+    """Approval stays with what it was given for; leaving them out is another content."""
+    _ann, bob = agency.accounts
+    made = create(own_options={bob: {"visibility": "private"}})
+    edit = {"tenant": agency.tenant, "post_id": made.post_id, "parts": [{"text": "Hello"}], "actor": "ann"}
+    assert edit_post(stores, own_options={bob: {"visibility": "private"}}, **edit).number == 1
+    assert edit_post(stores, own_options={bob: {"visibility": "public"}}, **edit).number == 2
+    assert edit_post(stores, **edit).number == 3
+    assert "accounts" not in _content(agency)
+
+
+def test_an_edit_passes_over_what_an_account_had_where_the_post_is_over(stores, agency, create):
+    """The post is cancelled on one account: its own text and options are no reason to refuse, nor a change."""
+    ann, bob = agency.accounts
+    own = {"own": {bob: [{"text": "For Bob"}]}, "own_options": {bob: {"visibility": "private"}}}
+    made = create(**own)
+    on_bob = next(target.id for target in made.targets if target.account_id == bob)
+    cancel(stores, tenant=agency.tenant, target_id=on_bob, reason="not there", actor="ann")
+    edit = {"tenant": agency.tenant, "post_id": made.post_id, "actor": "ann", **own}
+    assert edit_post(stores, parts=[{"text": "Hello"}], **edit).number == 1
+    edited = edit_post(stores, parts=[{"text": "Hello again"}], **edit)
+    assert [target.account_id for target in edited.targets] == [ann]

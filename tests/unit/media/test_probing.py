@@ -75,8 +75,8 @@ def test_a_film_is_read_from_its_tables():
     ("data", "reason"),
     [
         (b"", "is empty"),
-        (b"<html>Sign in</html>" * 10, "is not an image or a video that can be posted, whatever its name says"),
-        (b"%PDF-1.7 something" * 9, "is a PDF"),
+        (b"<html>Sign in</html>" * 10, "is not an image, a video or a PDF that can be posted, whatever its name says"),
+        (b"%PDF-1.7 something" * 9, "is a damaged or cut off PDF"),
         (b"\x1aE\xdf\xa3" + bytes(100), "is a video of a kind that platforms don't take"),
         (b"\0\0\0\x18ftypheic" + bytes(100), "is a HEIC or AVIF image; save it as JPEG"),
         (b"BM" + bytes(100), "is a BMP image"),
