@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _TIME_PASSES: Final = (
     """UPDATE cell.post_targets SET next_at = next_at - %(by)s, lost_at = lost_at - %(by)s,
        lease_until = lease_until - %(by)s, publish_by = publish_by - %(by)s""",
+    "UPDATE cell.target_parts SET marked_at = marked_at - %(by)s WHERE marked_at IS NOT NULL",
     "UPDATE cell.accounts SET hold_until = hold_until - %(by)s WHERE hold_until IS NOT NULL",
     """UPDATE central.publish_dispatch_index SET due_at = due_at - %(by)s, ready_at = ready_at - %(by)s,
        resend_at = resend_at - %(by)s, publish_by = publish_by - %(by)s""",

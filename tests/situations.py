@@ -103,7 +103,7 @@ def situations(draw: Callable[..., Any], *statuses: TargetStatus) -> Situation:
     part = PartState(part_no=part_no, unknown_count=draw(st.integers(0, 3)))
     if draw(st.booleans()) or status is S.UNKNOWN_OUTCOME:
         # A claim refuses a target with an unresolved mark, so that of an attempt is the attempt's own.
-        marked = NOW - timedelta(seconds=10)
+        marked = NOW - timedelta(seconds=draw(st.sampled_from((10, 4000))))
         part = changed(part, marked_at=marked, first_marked_at=marked, marked_attempt=attempt)
         part = changed(part, mark_cleared=status is not S.UNKNOWN_OUTCOME and draw(st.booleans()))
     return Situation(
@@ -227,7 +227,7 @@ def looked_for(
     """A target of unknown outcome; by default this is its last planned look."""
     lost_at = NOW - timedelta(seconds=lost_seconds_ago)
     target = target_in(S.UNKNOWN_OUTCOME, attempt_count=2, looks_done=looks_done, lost_at=lost_at, **columns)
-    part = replace(MARKED, unknown_count=unknown_count)
+    part = replace(MARKED, unknown_count=unknown_count, marked_at=lost_at - timedelta(seconds=30))
     return situation(target, part, any_live=any_live, parts_after=parts_after, lag=lag)
 
 

@@ -65,6 +65,14 @@ class VideoRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentRules:
+    """Documents (PDF). They go out as they are or not at all."""
+
+    max_bytes: int
+    max_pages: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MediaRules:
     """All that one platform, or one account's server, takes."""
 
@@ -74,5 +82,7 @@ class MediaRules:
     """None: no moving GIFs."""
     video: VideoRules | None = None
     """None: no videos."""
+    document: DocumentRules | None = None
+    """None: no documents."""
     fetched_by_link: bool = False
     """The platform pulls files from a public address (`MediaItem.link`); they are not sent to it."""

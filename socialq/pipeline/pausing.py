@@ -8,7 +8,7 @@ what was sent; a fault of ours never holds or marks the customer's account.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 import structlog
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 Scope = Literal["account", "app", "platform"]
+
+UNNAMED: Final = "unnamed of "
+"""How alarms begin the key of an application that nobody has named; its platform follows."""
 
 
 def hold_what_it_says(index: Index, work: Work, effect: AccountEffect | None) -> None:
@@ -100,7 +103,7 @@ def _pause_ours(index: Index, account: AccountRow, scope: Scope, *, until: datet
 def tell_operator(index: Index, account: AccountRow, scope: Scope, *, message: str) -> None:
     """Say, once for the application or the platform, that ours is refused: no customer can help it."""
     known = scope == "platform" or account.provider_app_id is not None
-    key = _key(account, scope) if known else f"unnamed of {account.platform}"
+    key = _key(account, scope) if known else f"{UNNAMED}{account.platform}"
     whose = account.platform if scope == "platform" else f"application {key} on {account.platform}"
     index.alarm(
         key=f"ours:{scope}:{key}",

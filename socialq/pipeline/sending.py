@@ -168,19 +168,21 @@ class Run:
                 result = Transient(evidence=_unkeepable(self.adapter.platform))
             if not isinstance(result, Prepared):
                 return self._settle(part.number, result)
-            named = {steps[0].name: result.result}
-            self.results.setdefault(part.number, {}).update(named)
-            kept = self.publisher.targets.store_prepared(
-                tenant_id=self.work.target.tenant_id,
-                target_id=self.work.target.id,
-                token=self.token,
-                part_no=part.number,
-                result=named,
-                lease_seconds=self.publisher.limits.lease_seconds,
-            )
-            if not kept:
+            if not self._store(part, {steps[0].name: result.result}):
                 return "lost_claim"
         return None
+
+    def _store(self, part: Part, named: dict[str, dict[str, object]]) -> bool:
+        """Keep results of steps; False: the claim is lost."""
+        self.results.setdefault(part.number, {}).update(named)
+        return self.publisher.targets.store_prepared(
+            tenant_id=self.work.target.tenant_id,
+            target_id=self.work.target.id,
+            token=self.token,
+            part_no=part.number,
+            result=named,
+            lease_seconds=self.publisher.limits.lease_seconds,
+        )
 
     def _connect(self, part: Part) -> Opened | NetworkFailure:
         call = self.adapter.publish_call(self.account, part, self._prepared(part.number))
@@ -203,6 +205,9 @@ class Run:
 
     def _after(self, part: Part, outcome: PublishOutcome) -> str:
         if not isinstance(outcome, Accepted):
+            if isinstance(outcome, Transient) and outcome.learned:
+                # Before the settle, under the lease: the next try begins without what the platform has dropped.
+                self._store(part, outcome.learned)
             said = self._settle(part.number, outcome)
             if not isinstance(outcome, RateLimited | Ours):
                 self._learn()

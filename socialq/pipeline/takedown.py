@@ -2,8 +2,9 @@
 
 Arrives: a target, and maybe one of its ids. Leaves: what became of each live part, recorded as a try of its own
 and in the target's history. What must stay true: each try is committed before the platform is asked; nothing is
-published here and no remote id is forgotten; a lost answer is asked once more, since a repeat does no harm, and is
-recorded as unknown if that does not help; what is being sent is never touched.
+published here and no remote id is forgotten; a lost answer is asked once more, since a repeat does no harm; then a
+reading is to show that the part is gone, and without proof the try is recorded as unknown; what is being sent is
+never touched.
 """
 
 from __future__ import annotations
@@ -99,7 +100,10 @@ class Takedown:
         calls = [(part_no, remote_id, _call(adapter, account, remote_id)) for part_no, remote_id in live]
         done: list[Taken] = []
         for part_no, remote_id, call in calls:
-            done.append(self._one(work, adapter, call, part_no, remote_id, reason=reason, actor=actor))
+            one = self._one(
+                work, adapter, account, call, part_no=part_no, remote_id=remote_id, reason=reason, actor=actor
+            )
+            done.append(one)
             if done[-1].state != "taken_down":
                 break
         unsettled = [part.part_no for part in work.parts if part.unresolved]
@@ -133,10 +137,11 @@ class Takedown:
         self,
         work: Work,
         adapter: Adapter,
+        account: AccountAccess,
         call: Call,
+        *,
         part_no: int,
         remote_id: str,
-        *,
         reason: str,
         actor: str,
     ) -> Taken:
@@ -149,6 +154,8 @@ class Takedown:
         outcome = self._ask(adapter, call)
         if isinstance(outcome, Unknown):
             outcome = self._ask(adapter, call)
+        if isinstance(outcome, Unknown):
+            outcome = adapter.look_gone(self.http, account, remote_id=remote_id, doubt=outcome)
         state = _state_of(outcome)
         self.takedowns.end(work.target, takedown_id, state=state, evidence=outcome.evidence)
         hold_after(self.index, work.account, outcome, now=work.read_at)
@@ -187,8 +194,8 @@ class Takedown:
 def _call(adapter: Adapter, account: AccountAccess, remote_id: str) -> Call:
     call = adapter.takedown_call(account, remote_id=remote_id)
     if call is None:
-        problem = f"{adapter.platform} takes nothing down by its API"
-        raise _refusal(remote_id, problem, "delete it on the platform")
+        problem = f"{adapter.platform} takes nothing down by its API for this account"
+        raise _refusal(remote_id, problem, adapter.takedown_by_hand)
     return call
 
 

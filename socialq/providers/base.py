@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
-from socialq.domain.media_rules import GifRules, ImageRules, MediaRules, VideoRules
+from socialq.domain.media_rules import DocumentRules, GifRules, ImageRules, MediaRules, VideoRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PublishOutcome,
         RateLimited,
         TakedownOutcome,
+        Unknown,
     )
     from socialq.domain.rates import RateLimit
     from socialq.providers.consent import Consent, Granted
@@ -41,6 +42,7 @@ __all__ = [
     "Adapter",
     "AppCredentials",
     "Connection",
+    "DocumentRules",
     "Finder",
     "GifRules",
     "ImageRules",
@@ -138,7 +140,6 @@ class Finder:
 
     lag: timedelta
     """After this long a live post is certain to be listed: only then is absence proof."""
-    covers_threads: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +167,8 @@ class AppCredentials:
     client_id: str
     client_secret: str = field(repr=False)
     """Empty for a public client."""
+    scopes: tuple[str, ...] | None = None
+    """What the platform has approved it for; None: all that is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,6 +309,9 @@ class Adapter(ABC):
         del http, account, remote_id
         return None
 
+    takedown_by_hand: ClassVar[str] = "delete it on the platform"
+    """What a person does where the API takes nothing down."""
+
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build the request that takes a live part down; None: the platform's API can't."""
         del account, remote_id
@@ -315,6 +321,13 @@ class Adapter(ABC):
         """Translate a complete answer to `takedown_call`. Gone already counts as taken down."""
         del answer
         raise LookupError(f"{self.platform} takes nothing down by its API")
+
+    def look_gone(
+        self, http: Http, account: AccountAccess, *, remote_id: str, doubt: Unknown
+    ) -> TakedownOutcome:
+        """Ask by reading whether a part is gone whose takedown came to `doubt`; without proof it stays one."""
+        del http, account, remote_id
+        return doubt
 
     def promises_deduplication(self, account: AccountAccess) -> bool:
         """Say whether a repeat with the same key is provably harmless on this account's server."""

@@ -57,8 +57,19 @@ class Consent(ABC):
     uses_pkce: ClassVar[bool] = True
     scopes: ClassVar[tuple[str, ...]]
     """What is asked for."""
+    least_scopes: ClassVar[frozenset[str]] = frozenset()
+    """What any application may ask for, where the platform approves each application for the rest; empty: it does
+    not, and every application asks for all."""
+    more_scopes: ClassVar[tuple[str, ...]] = ()
+    """What an application may be approved for besides: asked for only where it is said to be."""
     registers_itself: ClassVar[bool] = False
     """Whether an application can be registered at the server by `register`, without a person (Mastodon)."""
+
+    def scopes_of(self, app: AppCredentials) -> tuple[str, ...]:
+        """Return what is asked for with this application: nothing that it was not approved for."""
+        if app.scopes is None:
+            return self.scopes
+        return tuple(scope for scope in self.scopes if scope in app.scopes)
 
     @abstractmethod
     def address(

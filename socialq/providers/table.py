@@ -62,9 +62,15 @@ def _sure(name: str) -> tuple[str, ...]:
         f"for {_span(adapter.deduplicates.life)}¹" if adapter.deduplicates else _NO,
         _found_by(adapter),
         _span(finder.lag) if finder else "–",
-        _YES if _overrides(adapter, "takedown_call") else _NO,
+        _taken_down(adapter),
         _span(adapter.prepare_ahead) if adapter.prepare_ahead else _NO,
     )
+
+
+def _taken_down(adapter: Adapter) -> str:
+    if not _overrides(adapter, "takedown_call"):
+        return _NO
+    return _YES if adapter.takedown_by_hand == Adapter.takedown_by_hand else "some accounts⁴"
 
 
 _CONTENT_HEAD: Final = (
@@ -74,6 +80,7 @@ _CONTENT_HEAD: Final = (
     "images",
     "video",
     "images and video together",
+    "document (PDF)",
     "thread",
     "first comment",
     "files are",
@@ -92,6 +99,7 @@ def _content(name: str) -> tuple[str, ...]:
         str(passes.most_pictures()),
         _answer(passes.files(video)),
         _answer(passes.files(picture, video)),
+        _answer(adapter.media_rules is not None and adapter.media_rules.document is not None),
         _answer(passes.second_part("post")),
         _answer(passes.second_part("comment")),
         "fetched from us" if adapter.media_rules and adapter.media_rules.fetched_by_link else "sent to it",
@@ -141,6 +149,8 @@ _NOTES: Final = """
 ¹ Only where the account's own server keeps that promise; `promises_deduplication` of the adapter says whether.
 ² Counted in plain letters; each platform counts links, emoji and mentions in its own way.
 ³ Our own buckets keep to these; a platform's word in its answers always counts as well.
+⁴ Instagram deletes posts for accounts that are connected through a Facebook Page, by an application with the permission
+`instagram_manage_contents`. For those of Instagram Login it has no such call: a person deletes the post in the app.
 """
 
 

@@ -1,4 +1,4 @@
-"""How long a platform asks to wait, from the headers of its answer.
+"""How waiting is done, and how long a platform asks to wait, from the headers of its answer.
 
 Headers arrive, seconds leave. What must stay true: a moment is measured against the answer's own `Date`, so
 that a platform whose clock is off asks for the wait it meant; a senseless value never stops an account for
@@ -8,11 +8,15 @@ longer than a day, nor makes it knock without pause.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from socialq.domain.clock import Clock
     from socialq.providers.messages import Headers
 
 LEAST_WAIT_SECONDS: Final = 1.0
@@ -22,6 +26,14 @@ DEFAULT_WAIT_SECONDS: Final = 300.0
 _DATE_GRAIN_SECONDS: Final = 1.0
 """`Date` has whole seconds: the wait is made that much longer, so that it never ends early."""
 _WHOLE_SECONDS: Final = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How time passes for steps that wait: an argument, so that tests need none."""
+
+    clock: Clock
+    sleep: Callable[[float], None]
 
 
 def asked_wait_seconds(headers: Headers, *, now: datetime, reset_header: str) -> float:

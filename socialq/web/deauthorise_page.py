@@ -51,8 +51,9 @@ def build(wiring: Wiring) -> Blueprint:
             return render_template("message.html", title="Not found", message=message), 404
         accounts = "1 account was" if found.accounts == 1 else f"{found.accounts} accounts were"
         message = (
-            f"Your access tokens and your name were deleted on {found.done_at:%Y-%m-%d at %H:%M} UTC: {accounts} "
-            "concerned. Posts that an agency has published belong to it, and stay where they are."
+            f"Your access tokens, your display name and your id were deleted on {found.done_at:%Y-%m-%d at %H:%M} "
+            f"UTC: {accounts} concerned. Posts that an agency has published belong to it, and stay where they are, "
+            "and so does the account's handle, by which they are listed."
         )
         return render_template("message.html", title="Deleted", message=message)
 

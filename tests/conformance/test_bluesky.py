@@ -204,7 +204,10 @@ def test_an_account_that_was_signed_out_everywhere_must_sign_in_anew(bluesky: Ri
     ],
 )
 def test_composing_counts_as_the_server_counts(bluesky: Rig, text: str, fits: bool) -> None:
-    """Links, joined emoji, flags, accents: what passes is taken, what does not would be refused."""
+    """Links, joined emoji, flags, accents: what passes is taken, what does not would be refused.
+
+    (inovector/mixpost#154)
+    """
     part = bluesky.part(text)
     problems = [problem.code for problem in bluesky.adapter.check([part], bluesky.account.limits)]
     assert problems == ([] if fits else ["too_long"])

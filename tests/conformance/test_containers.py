@@ -19,6 +19,7 @@ from socialq.domain.outcomes import (
     CannotTell,
     Duplicate,
     Found,
+    Ours,
     Prepared,
     RateLimited,
     Rejected,
@@ -239,11 +240,11 @@ def test_a_video_that_could_not_be_fetched_is_built_anew(rig: Rig) -> None:
     assert len(rig.ledger()) == 1
 
 
-def test_a_file_without_a_public_address_is_rejected_with_the_way_out(rig: Rig) -> None:
-    """No platform can fetch it, which no try will mend."""
+def test_without_a_public_address_the_post_waits_and_the_operator_is_told(rig: Rig) -> None:
+    """No platform can fetch the file: a setting of this installation is missing, and the post is not at fault."""
     part = rig.part("Not public", media=(replace(rig.picture(), link=None),))
     failed = rig.prepare(part)[-1]
-    assert isinstance(failed, Rejected)
+    assert isinstance(failed, Ours)
     assert "public URL" in failed.evidence.message
 
 

@@ -19,6 +19,7 @@ from socialq.domain.outcomes import (
     AuthLost,
     CannotTell,
     Duplicate,
+    Evidence,
     Found,
     Ours,
     Prepared,
@@ -39,6 +40,7 @@ from tests.videos import mp4
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from socialq.domain.outcomes import TakedownOutcome
     from tests.fixtures_sandbox import RunningSandbox
 
 CALLBACK = "http://127.0.0.1:9/connected?from=test"
@@ -578,14 +580,35 @@ def test_the_apps_limit_is_everybodys(facebook: Rig) -> None:
     assert outcome.scope == "app"
 
 
-def test_a_post_is_taken_down_and_a_second_time_counts_as_done(facebook: Rig) -> None:
-    """A deletion may be repeated."""
-    post = published(facebook, "Not for long")
-    call = facebook.adapter.takedown_call(facebook.account, remote_id=post.remote_id)
+def taken_down(facebook: Rig, remote_id: str) -> TakedownOutcome:
+    """Delete, and look where that left a doubt, as the pipeline does."""
+    call = facebook.adapter.takedown_call(facebook.account, remote_id=remote_id)
     assert call is not None
+    outcome = facebook.adapter.read_takedown(send(facebook, call))
+    if not isinstance(outcome, Unknown):
+        return outcome
+    return facebook.adapter.look_gone(facebook.http, facebook.account, remote_id=remote_id, doubt=outcome)
+
+
+def test_a_post_is_taken_down_and_a_second_time_counts_as_done(facebook: Rig) -> None:
+    """A deletion may be repeated: a reading proves that nothing is left, while the page's posts can be read."""
+    post = published(facebook, "Not for long")
     for _ in range(2):
-        assert isinstance(facebook.adapter.read_takedown(send(facebook, call)), TakenDown)
+        assert isinstance(taken_down(facebook, post.remote_id), TakenDown)
         assert facebook.ledger() == []
+    facebook.fault("look", "permission", skip=1, times=None)
+    assert isinstance(taken_down(facebook, post.remote_id), Unknown)
+
+
+def test_a_post_that_is_still_there_is_never_called_taken_down(facebook: Rig) -> None:
+    """A deletion may be answered as "not found" though the post is shown: nothing is proven, and a person is told."""
+    post = published(facebook, "Stays")
+    doubt = Unknown(evidence=Evidence(code="facebook.not_found"))
+    outcome = facebook.adapter.look_gone(
+        facebook.http, facebook.account, remote_id=post.remote_id, doubt=doubt
+    )
+    assert isinstance(outcome, Unknown)
+    assert outcome.evidence.code == "facebook.still_there"
 
 
 def test_taking_down_with_an_ended_token_says_so(facebook: Rig) -> None:

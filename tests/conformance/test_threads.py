@@ -15,6 +15,7 @@ from socialq.domain.outcomes import (
     Accepted,
     AuthLost,
     CannotTell,
+    Evidence,
     Found,
     PermissionLost,
     Prepared,
@@ -193,9 +194,6 @@ def test_without_the_permission_to_read_replies_a_lost_reply_can_not_be_looked_f
     connection = threads.adapter.connect(threads.http, base_url=threads.base_url, token=threads.account.token)
     assert isinstance(connection, Connection)
     assert connection.scopes == frozenset(scopes.split())
-    finder = threads.adapter.finder_of(remote_user_id="1", scopes=connection.scopes)
-    assert finder is not None
-    assert not finder.covers_threads
     part = threads.part("Reply", number=2, parent_id=post, root_id=post)
     threads.fault("publish", "reset_before")
     assert isinstance(threads.publish(part), Unknown)
@@ -220,23 +218,41 @@ def taken_down(threads: Rig, remote_id: str) -> TakedownOutcome:
     assert call is not None
     answer = threads.http.send(call)
     assert isinstance(answer, Answer)
-    return threads.adapter.read_takedown(answer)
+    outcome = threads.adapter.read_takedown(answer)
+    if not isinstance(outcome, Unknown):
+        return outcome
+    return threads.adapter.look_gone(threads.http, threads.account, remote_id=remote_id, doubt=outcome)
 
 
 def test_a_post_is_taken_down_and_gone_counts_as_taken_down(threads: Rig) -> None:
-    """A second time there is nothing left, which is what was wanted."""
+    """A second time there is nothing left, which a reading proves while the account's other posts can be read."""
     (post,) = published(threads, "Taken down")
     assert isinstance(taken_down(threads, post), TakenDown)
     assert threads.ledger() == []
     assert isinstance(taken_down(threads, post), TakenDown)
+    threads.fault("look", "refuse_500", skip=1, times=None)
+    assert isinstance(taken_down(threads, post), Unknown)
+
+
+def test_a_post_that_is_still_there_is_never_called_taken_down(threads: Rig) -> None:
+    """A deletion may be answered as "not found" though the post is shown: nothing is proven, and a person is told."""
+    (post,) = published(threads, "Stays")
+    doubt = Unknown(evidence=Evidence(code="threads.not_found"))
+    outcome = threads.adapter.look_gone(threads.http, threads.account, remote_id=post, doubt=doubt)
+    assert isinstance(outcome, Unknown)
+    assert outcome.evidence.code == "threads.still_there"
 
 
 def test_a_takedown_that_may_have_come_through_is_unknown(threads: Rig) -> None:
-    """A server error says nothing; a lost authorisation says that a person must reconnect."""
-    (post,) = published(threads, "Stays")
-    threads.fault("any", "accept_then_500")
+    """A server error says nothing, a reading after it may; a lost authorisation says that a person must reconnect."""
+    gone, stays = published(threads, "Goes", "Stays")
+    threads.fault("any", "accept_then_500", times=2)
+    assert isinstance(taken_down(threads, gone), Unknown)
+    assert [row["id"] for row in threads.ledger()] == [stays]
+    assert isinstance(taken_down(threads, gone), TakenDown)
+    post = stays
+    threads.fault("any", "refuse_500")
     assert isinstance(taken_down(threads, post), Unknown)
-    assert threads.ledger() == []
     threads.sandbox.revoke(threads.name, "threads")
     assert isinstance(taken_down(threads, post), AuthLost)
 

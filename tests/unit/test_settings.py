@@ -7,6 +7,7 @@ import time
 import pytest
 
 from socialq.settings import SERVICE, ConfigInvalid, check_connections, load_settings, redacted
+from socialq.wiring import Wiring
 
 KEY = base64.b64encode(bytes(range(32))).decode()
 GOOD = {
@@ -221,3 +222,11 @@ def test_a_server_that_accepts_and_says_nothing_does_not_hang_the_check():
         started = time.monotonic()
         assert len(check_connections(settings)) == 2
         assert time.monotonic() - started < 6
+
+
+def test_what_publishes_nothing_has_the_time_that_is_set_for_it():
+    """Uploads, looks and refreshes end then; never later than the lease under which they run."""
+    built = Wiring(load_settings({"SOCIALQ_PREPARE_DEADLINE_SECONDS": "7"}))
+    assert built.http.deadline_seconds == 7
+    (line,) = problems_of({"SOCIALQ_PREPARE_DEADLINE_SECONDS": "81"})
+    assert "80" in line

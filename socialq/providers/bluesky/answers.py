@@ -140,7 +140,7 @@ def read_failure(answer: Answer) -> PrepareFailure:
 
 def read_deleted(answer: Answer) -> TakedownOutcome:
     """Translate the answer to a deletion; a record that is gone already is answered as a deleted one."""
-    if 200 <= answer.status < 300:
+    if 200 <= answer.status < 300 and isinstance(answer.json(), dict):
         return TakenDown(evidence=evidence(answer, "deleted"))
     if _row(answer).publish == "unknown":
         return Unknown(evidence=evidence(answer, _row(answer).code))

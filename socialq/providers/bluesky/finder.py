@@ -15,7 +15,7 @@ from socialq.domain.outcomes import Absent, CannotTell, Evidence, Found, LookRes
 from socialq.providers.bluesky.answers import read_failure
 from socialq.providers.bluesky.calls import query
 from socialq.providers.bluesky.limits import POST
-from socialq.providers.bluesky.problems import cid, error_name, evidence, json_object
+from socialq.providers.bluesky.problems import cid, error_name, json_object
 from socialq.providers.bluesky.record_keys import created_at, permalink, record_key, record_uri
 from socialq.providers.http import NetworkFailure, transient_failure
 from socialq.providers.waiting import iso_moment
@@ -48,13 +48,17 @@ def look(http: Http, account: AccountAccess, part: Part, *, claimed_ids: frozens
         return CannotTell(failure=read_failure(answer))
     uri = record_uri(account.remote_user_id, rkey)
     if uri in claimed_ids:
-        return Absent(examined=1)
+        # Not absent: a repeat under this key would be answered with the id that the other part owns.
+        return _taken("a post of another part lies under this one's record key: look at the account")
     if not _is_part(value, part):
-        said = evidence(answer, "look_other_record").code
-        message = "another post lies under this one's record key: look at the account"
-        return CannotTell(failure=Transient(evidence=Evidence(code=said, message=message)))
+        return _taken("another post lies under this one's record key: look at the account")
     when = iso_moment(value.get("createdAt"))
     return Found(remote_id=uri, permalink=permalink(uri), created_at=when, remote_ref={"cid": content})
+
+
+def _taken(message: str) -> CannotTell:
+    said = Evidence(http_status=200, code="bluesky.look_other_record", message=message)
+    return CannotTell(failure=Transient(evidence=said))
 
 
 def _is_part(value: dict[str, Any], part: Part) -> bool:

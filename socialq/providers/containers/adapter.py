@@ -9,19 +9,21 @@ from __future__ import annotations
 import functools
 import time
 from abc import abstractmethod
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from socialq.domain.clock import Clock, SystemClock
-from socialq.domain.outcomes import Accepted
+from socialq.domain.outcomes import Accepted, Transient
 from socialq.providers.base import Adapter, KeyDeduplication, Problem
-from socialq.providers.containers.building import Building, Waiting
+from socialq.providers.containers.building import FRESH, Building
 from socialq.providers.containers.finder import ContainerLook, Sought
-from socialq.providers.containers.steps import container_id, made_containers, steps_left
-from socialq.providers.graph.answers import read_refusal, read_usage
+from socialq.providers.containers.steps import container_of, made_containers, steps_left
+from socialq.providers.containers.stored import lost
+from socialq.providers.graph.answers import meaning_of, read_refusal, read_usage
 from socialq.providers.graph.said import evidence, graph_id, json_object, web_address
 from socialq.providers.http import Answer, Call
-from socialq.providers.waiting import http_date
+from socialq.providers.waiting import Waiting, http_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
     from socialq.providers.containers.api import ContainerApi
     from socialq.providers.graph.listing import Listing
     from socialq.providers.http import Http
+
+
+_LOST: Final = frozenset({"container_lost", "container_failed", "media_not_fetched", "media_unseen"})
+"""Refusals of a publish step after which another container may fare better."""
 
 
 class ContainerAdapter(Adapter):
@@ -75,22 +81,42 @@ class ContainerAdapter(Adapter):
         return steps_left(building, prepared)
 
     def publish_call(self, account: AccountAccess, part: Part, prepared: Mapping[str, Any]) -> Call:
-        """Build the request that publishes the part's container."""
-        ready = container_id(part, prepared, now=self._waiting.clock.now())
-        return self.post_to(account, f"{account.remote_user_id}/{self.publish_edge}", ("creation_id", ready))
+        """Build the request that publishes the part's container.
+
+        Its subject is the name under which the container's loss would be stored: none while it is so new that
+        another of the platform's machines may not have seen it yet.
+        """
+        now = self._waiting.clock.now()
+        ready = container_of(part, prepared, now=now)
+        call = self.post_to(
+            account, f"{account.remote_user_id}/{self.publish_edge}", ("creation_id", ready.remote_id)
+        )
+        return replace(call, subject=ready.next_ready_name) if now - ready.made_at > FRESH else call
 
     def read_publish(self, answer: Answer, part: Part) -> PublishOutcome:
-        """Translate the answer by the platform's table. It tells no address: `permalink` asks for it."""
+        """Translate the answer by the platform's table. It tells no address: `permalink` asks for it.
+
+        Of a container that the platform does not find any more, or that failed after all, that is learned: the next
+        try asks for its state first, and builds another one.
+        """
         del part
         remote_id = graph_id(json_object(answer).get("id")) if 200 <= answer.status < 300 else None
         dialect = self.containers.dialect
         if remote_id is None:
-            return read_refusal(answer, dialect)
+            return self._refused(answer)
         return Accepted(
             remote_id=remote_id,
             accepted_at=http_date(answer.headers.get("date")) or datetime.now(UTC),
             evidence=evidence(answer, f"{dialect.platform}.accepted"),
         )
+
+    def _refused(self, answer: Answer) -> PublishOutcome:
+        dialect = self.containers.dialect
+        outcome = read_refusal(answer, dialect)
+        is_lost = meaning_of(answer, dialect).name in _LOST
+        if not isinstance(outcome, Transient) or not is_lost or answer.subject is None:
+            return outcome
+        return replace(outcome, learned={answer.subject: lost(at=self._waiting.clock.now())})
 
     def look(
         self,

@@ -29,32 +29,25 @@ from socialq.providers.http import NetworkFailure, transient_failure
 from socialq.providers.messages import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from socialq.domain.clock import Clock
     from socialq.providers.base import AccountAccess, MediaItem, Part
     from socialq.providers.containers.api import ContainerApi
     from socialq.providers.containers.stored import Kept
     from socialq.providers.http import Answer, Call, Http
+    from socialq.providers.waiting import Waiting
 
 _PAUSES_SECONDS: Final = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 """Before each question whether a container is ready, within one run of the step."""
 _ASK_AGAIN_SECONDS: Final = 15.0
 _PATIENCE: Final = timedelta(minutes=15)
 """A long video takes minutes; after this the wait spends budget, so that it ends."""
-_FRESH: Final = timedelta(minutes=2)
+FRESH: Final = timedelta(minutes=2)
 """What was just made may be unseen by another of the platform's machines for seconds; after this it is gone."""
 _FRESH_WAIT_SECONDS: Final = 5.0
+_NO_ADDRESS_WAIT_SECONDS: Final = 900.0
 QUOTA_WAIT_SECONDS: Final = 3600.0
 """The window slides, and nobody says when a place in it gets free: it is asked again every hour."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """How time passes: an argument, so that tests need none."""
-
-    clock: Clock
-    sleep: Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,13 +112,15 @@ class Building:
     def _now(self) -> datetime:
         return self.waiting.clock.now()
 
-    def _linked(self, item: MediaItem) -> Linked | Rejected:
+    def _linked(self, item: MediaItem) -> Linked | Ours:
         if item.link is None:
+            # The post is right, and goes out once the operator has mended this.
             message = (
                 f"{self.api.dialect.label} fetches files from a public address, and none is set here: "
                 "set the public URL of this installation"
             )
-            return Rejected(evidence=self._evidence("no_public_address", message))
+            said = self._evidence("no_public_address", message)
+            return Ours(evidence=said, retry_after_seconds=_NO_ADDRESS_WAIT_SECONDS)
         return Linked(item=item, link=item.link())
 
     def _make(
@@ -145,7 +140,7 @@ class Building:
         """Read a refusal to tell a state: unknown to the platform is gone, unless it was only just made."""
         if answer.status == 200 or meaning_of(answer, self.api.dialect).name != "not_found":
             return read_failure(answer, self.api.dialect)
-        if self._now - kept.made_at < _FRESH:
+        if self._now - kept.made_at < FRESH:
             said = evidence(answer, f"{self.api.dialect.platform}.container_unseen")
             return Transient(evidence=said, retry_after_seconds=_FRESH_WAIT_SECONDS)
         return self._ended(

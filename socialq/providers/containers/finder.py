@@ -41,7 +41,9 @@ class Sought:
     text: str
     text_field: str
     may_be: Callable[[Seen], bool]
-    """Whether kind, number of files and place fit."""
+    """Whether kind, number of files, place and author fit."""
+    is_doubtful: Callable[[Seen], bool] = lambda _: False
+    """Whether it is not told enough of an entry to say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +79,14 @@ class ContainerLook:
                 permalink=web_address(seen.entry.get("permalink")),
                 created_at=seen.created_at,
             )
+        if any(self._may_be_doubted(seen) for seen in listed if seen.remote_id not in claimed_ids):
+            return self._cannot_tell("author_untold", "the same words stand there, and by whom is not told")
         if published:
             return self._cannot_tell("published_unlisted", "it was published, and is not listed yet")
         return Absent(examined=len(listed))
+
+    def _may_be_doubted(self, seen: Seen) -> bool:
+        return self.sought.is_doubtful(seen) and has_words(seen, self.sought)
 
     def _was_published(self, deadline: float) -> bool | CannotTell | None:
         """Return what the containers say; None: there is none that can still be asked."""
@@ -127,5 +134,10 @@ class ContainerLook:
 
 def is_part(seen: Seen, sought: Sought) -> bool:
     """Say whether an entry is what is sought: of its kind, in its place, with its text."""
+    return sought.may_be(seen) and has_words(seen, sought)
+
+
+def has_words(seen: Seen, sought: Sought) -> bool:
+    """Say whether an entry has the text that is sought."""
     text = seen.entry.get(sought.text_field)
-    return sought.may_be(seen) and same_text(text if isinstance(text, str) else "", sought.text)
+    return same_text(text if isinstance(text, str) else "", sought.text)

@@ -12,7 +12,16 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from socialq.providers.base import PrepareStep
-from socialq.providers.containers.stored import WHOLE, Kept, child, known, may_rebuild, next_name, usable
+from socialq.providers.containers.stored import (
+    WHOLE,
+    Kept,
+    child,
+    known,
+    last_loss,
+    may_rebuild,
+    next_name,
+    usable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,8 +51,8 @@ def steps_left(building: Building, prepared: Mapping[str, Any]) -> list[PrepareS
     return [PrepareStep(name=next_name(WHOLE, kept), run=make)]
 
 
-def container_id(part: Part, prepared: Mapping[str, Any], *, now: datetime) -> str:
-    """Return the id of the container to publish.
+def container_of(part: Part, prepared: Mapping[str, Any], *, now: datetime) -> Kept:
+    """Return the container to publish.
 
     Raises `ValueError` if a step is still to be done: a bug. Allows an hour after `steps_left` said nothing.
     """
@@ -51,7 +60,7 @@ def container_id(part: Part, prepared: Mapping[str, Any], *, now: datetime) -> s
     whole = usable(known(prepared, WHOLE), parent_id=part.parent_id, now=before)
     if whole is None or not whole.is_ready(before):
         raise ValueError(f"part {part.number} has no container that is ready")
-    return whole.remote_id
+    return whole
 
 
 def made_containers(prepared: Mapping[str, Any]) -> list[str]:
@@ -63,13 +72,14 @@ def _children(building: Building, prepared: Mapping[str, Any], *, now: datetime)
     """List what is left to do for the files of a carousel: all are made before the first is waited for."""
     makes: list[PrepareStep] = []
     waits: list[PrepareStep] = []
+    lost_at = last_loss(known(prepared, WHOLE))
     for number, item in enumerate(building.part.media, start=1):
         kept = known(prepared, child(number))
         if usable(kept, parent_id=None, now=now) is None:
             make = functools.partial(building.make_child, item=item)
             makes.append(PrepareStep(name=next_name(child(number), kept), run=make))
         else:
-            waits += _wait_for(building, kept, now=now)
+            waits += _wait_for(building, kept, now=now, since=lost_at)
     return makes + waits
 
 
@@ -82,9 +92,12 @@ def _child_ids(part: Part, prepared: Mapping[str, Any], *, now: datetime) -> lis
     return [kept.remote_id for kept in latest if kept is not None]
 
 
-def _wait_for(building: Building, kept: list[Kept], *, now: datetime) -> list[PrepareStep]:
+def _wait_for(
+    building: Building, kept: list[Kept], *, now: datetime, since: datetime | None = None
+) -> list[PrepareStep]:
+    """Wait until the latest is ready; a sight of it from before `since` doesn't count."""
     latest = kept[-1]
-    if latest.is_ready(now):
+    if latest.is_ready(now) and (since is None or latest.was_seen_after(since)):
         return []
     wait = functools.partial(building.await_ready, kept=latest, may_rebuild=may_rebuild(kept))
     return [PrepareStep(name=latest.next_ready_name, run=wait)]

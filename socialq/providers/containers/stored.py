@@ -2,8 +2,8 @@
 
 Prepare results arrive; `Kept` containers leave, oldest first. Pure.
 What must stay true: a stored result is never replaced, so a container that is built anew has a name of its own
-(`container`, `container.2`), and so has each time that it was seen to be ready (`container:ready`,
-`container:ready.2`); one that may have ended is not used.
+(`container`, `container.2`), and so has each time that it was seen to be ready, or was not found by its publish
+(`container:ready`, `container:ready.2`); one that may have ended is not used.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ READY_TRUSTED: Final = timedelta(minutes=40)
 """A container that was seen to be ready is asked again after this: it may have been dropped meanwhile."""
 REBUILDS: Final = 2
 """How often a container that came to nothing is built anew; after that its failure is told."""
+_LOSSES: Final = 2
+"""A container that its publish did not find is asked for its state, since it may be live; twice, and it is gone."""
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -45,6 +47,8 @@ class Kept:
     seen_ready_at: datetime | None
     """When it was last seen to be ready."""
     times_ready: int
+    lost_at: datetime | None = None
+    """When its publish was last refused since it is not there any more."""
 
     def is_usable(self, *, parent_id: str | None, now: datetime) -> bool:
         """Say whether it can still be published, as a reply to `parent_id`."""
@@ -54,10 +58,14 @@ class Kept:
         """Say whether it was seen to be ready a short time ago."""
         return self.seen_ready_at is not None and now - self.seen_ready_at <= READY_TRUSTED
 
+    def was_seen_after(self, moment: datetime) -> bool:
+        """Say whether it was seen to be ready after a moment."""
+        return self.seen_ready_at is not None and self.seen_ready_at > moment
+
     @property
     def next_ready_name(self) -> str:
         """The name under which the next sight of it is stored."""
-        return f"{self.name}:ready" if not self.times_ready else f"{self.name}:ready.{self.times_ready + 1}"
+        return _ready_name(self.name, self.times_ready)
 
 
 def child(number: int) -> str:
@@ -88,24 +96,45 @@ def may_rebuild(kept: list[Kept]) -> bool:
     return sum(one.gone for one in kept) < REBUILDS
 
 
+def last_loss(kept: list[Kept]) -> datetime | None:
+    """Return when the publish of one was last refused since it is not there any more; None: never."""
+    return max((one.lost_at for one in kept if one.lost_at is not None), default=None)
+
+
+def lost(*, at: datetime) -> dict[str, object]:
+    """Return what is stored, under the name of the next sight, of a container that its publish did not find."""
+    return {"lost_at": at.isoformat()}
+
+
 def _kept(name: str, stored: dict[str, Any], prepared: Mapping[str, Any]) -> Kept:
-    sights = [
-        value
-        for key, value in prepared.items()
-        if key.startswith(f"{name}:ready") and isinstance(value, dict)
-    ]
+    sights = _sights(name, prepared)
+    losses = [moment for sight in sights if (moment := iso_moment(sight.get("lost_at"))) is not None]
     remote_id, made_at, parent_id = (
         graph_id(stored.get("id")),
         iso_moment(stored.get("at")),
         stored.get("parent_id"),
     )
-    moments = [moment for sight in sights if (moment := iso_moment(sight.get("at"))) is not None]
+    gone = any(sight.get("gone") is True for sight in sights) or len(losses) >= _LOSSES
     return Kept(
         name=name,
         remote_id=remote_id or "",
         made_at=made_at or _LONG_AGO,
         parent_id=parent_id if isinstance(parent_id, str) else None,
-        gone=remote_id is None or any(sight.get("gone") is True for sight in sights),
-        seen_ready_at=max(moments, default=None),
+        gone=gone or remote_id is None,
+        # A sight from before a loss tells nothing any more.
+        seen_ready_at=iso_moment(sights[-1].get("at")) if sights else None,
         times_ready=len(sights),
+        lost_at=losses[-1] if losses else None,
     )
+
+
+def _sights(name: str, prepared: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what was stored of a container after it was made, oldest first."""
+    sights: list[Mapping[str, Any]] = []
+    while isinstance(sight := prepared.get(_ready_name(name, len(sights))), dict):
+        sights.append(sight)
+    return sights
+
+
+def _ready_name(name: str, times: int) -> str:
+    return f"{name}:ready" if not times else f"{name}:ready.{times + 1}"

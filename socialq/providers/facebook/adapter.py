@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from socialq.domain.clock import Clock, SystemClock
 from socialq.providers.base import Adapter, Finder, KeyDeduplication
 from socialq.providers.facebook.advice import plain_mentions
-from socialq.providers.facebook.answers import read_created, read_deleted
+from socialq.providers.facebook.answers import read_created
 from socialq.providers.facebook.consent import FacebookConsent
 from socialq.providers.facebook.dialect import FACEBOOK
 from socialq.providers.facebook.finder import Look
@@ -26,11 +26,12 @@ from socialq.providers.facebook.limits import MEDIA_RULES
 from socialq.providers.facebook.pages import read_page
 from socialq.providers.facebook.photos import photo_ids, photo_steps
 from socialq.providers.facebook.rules import OPTIONS, check_parts
-from socialq.providers.facebook.sending import Waiting
 from socialq.providers.facebook.videos import finish_call, video_steps
 from socialq.providers.graph.answers import read_usage
+from socialq.providers.graph.gone import look_gone, read_deletion
 from socialq.providers.http import Call
 from socialq.providers.post_forms import PostForm
+from socialq.providers.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         PublishOutcome,
         RateLimited,
         TakedownOutcome,
+        Unknown,
     )
     from socialq.providers.base import AccountAccess, Connection, MediaRules, Part, PrepareStep, Problem
     from socialq.providers.consent import Consent
@@ -166,8 +168,23 @@ class Facebook(Adapter):
         return Call(method="DELETE", url=f"{api(account.base_url)}/{remote_id}", headers=headers)
 
     def read_takedown(self, answer: Answer) -> TakedownOutcome:
-        """Translate the answer to a deletion."""
-        return read_deleted(answer)
+        """Translate the answer to a deletion. What is not found may only not be seen: see `look_gone`."""
+        return read_deletion(answer, FACEBOOK)
+
+    def look_gone(
+        self, http: Http, account: AccountAccess, *, remote_id: str, doubt: Unknown
+    ) -> TakedownOutcome:
+        """Read the post, video or comment, and what the page has published."""
+        place = api(account.base_url)
+        return look_gone(
+            http,
+            address=f"{place}/{remote_id}",
+            posts=f"{place}/{account.remote_user_id}/published_posts",
+            remote_id=remote_id,
+            token=account.token,
+            dialect=FACEBOOK,
+            doubt=doubt,
+        )
 
     def _post(self, part: Part, prepared: Mapping[str, Any]) -> list[tuple[str, str]]:
         fields = [("message", part.text)] if part.text else []

@@ -10,10 +10,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from socialq.domain.outcomes import Accepted, PublishOutcome, TakedownOutcome, TakenDown, Transient, Unknown
+from socialq.domain.outcomes import Accepted, PublishOutcome, Transient
 from socialq.providers.facebook.dialect import FACEBOOK, NOT_FOUND
 from socialq.providers.facebook.forms import form_of
-from socialq.providers.graph.answers import may_be_done, meaning_of, read_failure, read_refusal
+from socialq.providers.graph.answers import may_be_done, meaning_of, read_refusal
 from socialq.providers.graph.said import evidence, graph_id, json_object
 from socialq.providers.waiting import http_date, iso_moment
 
@@ -39,21 +39,6 @@ def read_created(answer: Answer, part: Part) -> PublishOutcome:
         said = evidence(answer, "facebook.post_unseen")
         return Transient(evidence=said, retry_after_seconds=_FRESH_WAIT_SECONDS)
     return read_refusal(answer, FACEBOOK)
-
-
-def read_deleted(answer: Answer) -> TakedownOutcome:
-    """Translate the answer to a deletion.
-
-    What is not found is gone: the token is the page's own, which sees all that the page has posted.
-    """
-    meaning = meaning_of(answer, FACEBOOK)
-    if answer.status == 200 and json_object(answer).get("success") is True:
-        return TakenDown(evidence=evidence(answer, "facebook.taken_down"))
-    if meaning.name == NOT_FOUND:
-        return TakenDown(evidence=evidence(answer, "facebook.gone_already"))
-    if meaning.publish == "unknown":
-        return Unknown(evidence=evidence(answer, f"facebook.{meaning.name}"))
-    return read_failure(answer, FACEBOOK)
 
 
 def permalink(remote_id: str, *, form: str) -> str:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
 
-from socialq.domain.outcomes import PrepareFailure, Transient
+from socialq.domain.outcomes import Evidence, PrepareFailure, Transient
 from socialq.providers.consent import Channel, Consent, Granted
 from socialq.providers.facebook.dialect import FACEBOOK
 from socialq.providers.facebook.hosts import api, consent_page
 from socialq.providers.graph.answers import read_failure
+from socialq.providers.graph.listing import following_page
 from socialq.providers.graph.said import evidence, graph_id, json_object
 from socialq.providers.graph.trading import Traded, trade
 from socialq.providers.http import Call, NetworkFailure, transient_failure
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 _MOST_PAGES: Final = 20
 """Of a hundred channels each."""
 _MAY_PUBLISH: Final = frozenset({"CREATE_CONTENT", "MANAGE"})
+_UNREADABLE: Final = Transient(
+    evidence=Evidence(code="facebook.unreadable", message="the list of Pages can't be read to its end")
+)
 _NEEDED: Final = frozenset({"pages_manage_posts", "pages_read_engagement"})
 
 
@@ -114,10 +118,13 @@ class FacebookConsent(Consent):
                 return body
             found = (_channel(page, granted.scopes, person_id=person_id) for page in body["data"])
             channels += [channel for channel in found if channel is not None]
-            after = _following(body)
-            if after is None:
-                break
-        return channels
+            following = following_page(body)
+            if following is False:
+                return _UNREADABLE
+            if following is None:
+                return channels
+            after = following
+        return _UNREADABLE
 
 
 def _granted_scopes(http: Http, base_url: str, token: str) -> frozenset[str] | PrepareFailure:
@@ -186,10 +193,3 @@ def _get(
     if not isinstance(body.get("data"), list):
         return Transient(evidence=evidence(answer, "facebook.unreadable"))
     return body
-
-
-def _following(body: Mapping[str, Any]) -> str | None:
-    paging = body.get("paging")
-    cursors = paging.get("cursors") if isinstance(paging, dict) and "next" in paging else None
-    after = cursors.get("after") if isinstance(cursors, dict) else None
-    return after if isinstance(after, str) and after else None

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, Final
 from socialq.domain.outcomes import Evidence, Prepared, PrepareFailure, Rejected, Transient
 from socialq.providers.facebook.dialect import FACEBOOK, NOT_FOUND, UPLOAD_OVER, WRONG_OFFSET
 from socialq.providers.facebook.hosts import api, is_upload_address, video_api
-from socialq.providers.facebook.pieces import open_range
 from socialq.providers.graph.answers import meaning_of, read_failure
 from socialq.providers.graph.said import evidence, graph_id, json_object
 from socialq.providers.http import Answer, Call, Multipart, NetworkFailure, UploadFile, transient_failure
+from socialq.providers.pieces import open_piece
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from socialq.domain.clock import Clock
     from socialq.providers.base import AccountAccess, Part
     from socialq.providers.facebook.stored import Upload
     from socialq.providers.http import Http
+    from socialq.providers.waiting import Waiting
 
 _PAUSES_SECONDS: Final = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 """Before each question whether a reel's upload is complete, within one run of the step."""
@@ -37,14 +37,6 @@ _PATIENCE: Final = timedelta(minutes=15)
 """After this the wait spends budget, so that it ends."""
 _COMPLETE: Final = frozenset({"upload_complete", "processing", "ready", "published"})
 _FAILED: Final = frozenset({"error", "upload_failed"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """How time passes: an argument, so that tests need none."""
-
-    clock: Clock
-    sleep: Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +75,7 @@ class Sending:
             filename=item.media_id,
             mime_type=item.mime_type,
             byte_size=min(end, item.byte_size) - start,
-            open=functools.partial(open_range, item.open, start=start, length=length),
+            open=functools.partial(open_piece, item.open, start=start, length=length),
         )
         answer = http.send(
             self._call(
@@ -198,7 +190,7 @@ class Sending:
                 filename="",
                 mime_type="application/octet-stream",
                 byte_size=item.byte_size - start,
-                open=functools.partial(open_range, item.open, start=start, length=None),
+                open=functools.partial(open_piece, item.open, start=start, length=None),
             ),
         )
 

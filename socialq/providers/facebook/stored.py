@@ -34,7 +34,7 @@ class Upload:
     remote_id: str
     at: datetime
     begun: Mapping[str, Any] = field(repr=False)
-    results: Mapping[str, Mapping[str, Any]]
+    results: Mapping[str, Mapping[str, Any]] = field(repr=False)
     """What followed, by the name after the colon."""
 
     @property

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from socialq.providers.base import AccountAccess, Part
-    from socialq.providers.facebook.sending import Waiting
+    from socialq.providers.waiting import Waiting
 
 
 def video_steps(

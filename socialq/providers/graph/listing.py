@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from socialq.domain.outcomes import CannotTell, Evidence, Transient
@@ -22,7 +22,7 @@ from socialq.providers.http import Answer, Call, Http, NetworkFailure, transient
 from socialq.providers.waiting import http_date, iso_moment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 BEFORE_MARK: Final = timedelta(minutes=2)
 """How long before the mark a post may read as created: clocks differ."""
@@ -123,17 +123,12 @@ class Listing:
 
     def _read(self, body: dict[str, Any]) -> _Page | None:
         """Read a page; None if any of it can't be read, since that one might be the one."""
-        data, paging = body.get("data"), body.get("paging", {})
-        if not isinstance(data, list) or not isinstance(paging, dict):
+        data, after = body.get("data"), following_page(body)
+        # A following page whose cursor can't be used must not be taken for the end.
+        if not isinstance(data, list) or after is False:
             return None
         seen = [one for one in map(self._seen, data) if one is not None]
-        after = _cursor(paging)
-        # A following page whose cursor can't be used must not be taken for the end.
-        return (
-            None
-            if len(seen) != len(data) or (after is None and "next" in paging)
-            else _Page(seen=seen, after=after)
-        )
+        return _Page(seen=seen, after=after) if len(seen) == len(data) else None
 
     def _seen(self, entry: object) -> Seen | None:
         if not isinstance(entry, dict):
@@ -154,7 +149,7 @@ class Listing:
         return CannotTell(failure=Transient(evidence=said))
 
 
-def _cursor(paging: dict[str, Any]) -> str | None:
+def _cursor(paging: Mapping[str, Any]) -> str | None:
     """Return the cursor of the following page. There is one on the last page too; only `next` says there is more."""
     following, cursors = paging.get("next"), paging.get("cursors")
     if not isinstance(following, str):
@@ -162,6 +157,15 @@ def _cursor(paging: dict[str, Any]) -> str | None:
     told = dict(parse_qsl(urlsplit(following).query)).get("after")
     after = cursors.get("after") if isinstance(cursors, dict) else told
     return after if isinstance(after, str) and 0 < len(after) <= _LONGEST_CURSOR else None
+
+
+def following_page(body: Mapping[str, Any]) -> str | Literal[False] | None:
+    """Return the cursor of the following page; None: this is the last; False: there is one that can't be asked for."""
+    paging = body.get("paging", {})
+    if not isinstance(paging, dict):
+        return False
+    after = _cursor(paging)
+    return False if after is None and "next" in paging else after
 
 
 def _by_time(seen: Seen) -> tuple[datetime, str]:

@@ -12,6 +12,7 @@ developers.facebook.com/docs/instagram-platform/reference/refresh_access_token.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from socialq.providers.base import Refreshed
@@ -35,6 +36,8 @@ class LongLived:
     dialect: Dialect
     prefix: str
     """How their names begin, such as `th` in `th_exchange_token`."""
+    life: timedelta = timedelta(days=60)
+    """How long such a token lives where no answer says so: one whose end is unknown would be renewed by nobody."""
 
     def granted(
         self,
@@ -70,7 +73,7 @@ class LongLived:
             return long
         return Granted(
             access_token=long.access_token,
-            expires_at=long.expires_at,
+            expires_at=long.expires_at or now + self.life,
             scopes=long.scopes or short.scopes,
         )
 
@@ -83,7 +86,7 @@ class LongLived:
         return Refreshed(
             access_token=traded.access_token,
             refresh_token=None,
-            expires_at=traded.expires_at,
+            expires_at=traded.expires_at or now + self.life,
             scopes=traded.scopes or None,
         )
 

@@ -61,12 +61,6 @@ def regain_seconds(headers: Headers) -> float | None:
     return min(minutes * 60.0, MOST_WAIT_SECONDS) if minutes > 0 else None
 
 
-def most_used_percent(headers: Headers) -> float:
-    """Return the highest percentage of any measure that is told; 0 where none is."""
-    uses = [_object(headers, _OF_APP), _object(headers, _OF_PAGE), *_business_uses(headers)]
-    return max(_percent(use) for use in uses)
-
-
 def _business_uses(headers: Headers) -> Iterator[dict[str, Any]]:
     """Go through the uses of all the pages and accounts that the header names, most often one."""
     for uses in _object(headers, _OF_BUSINESS).values():

@@ -2,7 +2,8 @@
 
 Sources: developers.facebook.com/docs/instagram-platform. A post is made in two steps: a container, which takes a
 file from a public address, and its publish. A first comment is one request. Tokens of Instagram Login live for two
-months and are traded for themselves; those given through a Facebook Page do not end.
+months and are traded for themselves; those given through a Facebook Page do not end. Posts can be deleted by the
+API since December 2025, and only with a Page's token: Instagram Login has no such call.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from socialq.providers.base import Connection, Finder, MediaRules
 from socialq.providers.containers.adapter import ContainerAdapter
+from socialq.providers.graph.gone import look_gone, read_deletion
+from socialq.providers.http import Call
 from socialq.providers.instagram import finder
 from socialq.providers.instagram.consent import LONG_LIVED, InstagramConsent
 from socialq.providers.instagram.containers import InstagramContainers
-from socialq.providers.instagram.hosts import api, root
+from socialq.providers.instagram.dialect import INSTAGRAM
+from socialq.providers.instagram.hosts import api, is_by_page, root
 from socialq.providers.instagram.limits import DEFAULT_LIMITS, MEDIA_RULES
 from socialq.providers.instagram.profile import Profile, read_profile
 from socialq.providers.instagram.rules import OPTIONS, check_parts
@@ -25,13 +29,13 @@ from socialq.providers.post_forms import PostForm
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from socialq.domain.outcomes import PrepareFailure
+    from socialq.domain.outcomes import PrepareFailure, TakedownOutcome, Unknown
     from socialq.providers.base import AccountAccess, AppCredentials, Part, PrepareStep, Problem, Refreshed
     from socialq.providers.consent import Consent
     from socialq.providers.containers.api import ContainerApi
     from socialq.providers.containers.finder import Sought
     from socialq.providers.graph.listing import Listing
-    from socialq.providers.http import Call, Http
+    from socialq.providers.http import Answer, Http
     from socialq.providers.options import Option
 
 _LAG: Final = timedelta(seconds=30)
@@ -60,6 +64,10 @@ class Instagram(ContainerAdapter):
     post_forms: ClassVar[tuple[PostForm, ...]] = (PostForm(re.compile(r"(?P<id>\d{5,25})", re.ASCII)),)
     post_naming: ClassVar[str] = (
         "give its number: the API's /USER/media?fields=id,permalink lists it beside the link"
+    )
+    takedown_by_hand: ClassVar[str] = (
+        "open it in Instagram's app or at instagram.com, tap the three dots on it and choose Delete; accounts that are "
+        "connected through a Facebook Page can be taken down from here"
     )
     containers: ClassVar[ContainerApi] = InstagramContainers()
     publish_edge: ClassVar[str] = "media_publish"
@@ -120,6 +128,32 @@ class Instagram(ContainerAdapter):
     def sought(self, account: AccountAccess, part: Part) -> Sought:
         """Say what makes an entry the part."""
         return finder.sought(account, part)
+
+    def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
+        """Build `DELETE /{id}`, for a post or a comment of an account that is connected through a Facebook Page."""
+        if not is_by_page(account.base_url):
+            return None
+        headers = {"Authorization": f"Bearer {account.token}"}
+        return Call(method="DELETE", url=f"{api(account.base_url)}/{remote_id}", headers=headers)
+
+    def read_takedown(self, answer: Answer) -> TakedownOutcome:
+        """Translate the answer. What is not there may only not be seen: see `look_gone`."""
+        return read_deletion(answer, INSTAGRAM)
+
+    def look_gone(
+        self, http: Http, account: AccountAccess, *, remote_id: str, doubt: Unknown
+    ) -> TakedownOutcome:
+        """Read the post or comment, and the newest of the account's posts."""
+        place = api(account.base_url)
+        return look_gone(
+            http,
+            address=f"{place}/{remote_id}",
+            posts=f"{place}/{account.remote_user_id}/media",
+            remote_id=remote_id,
+            token=account.token,
+            dialect=INSTAGRAM,
+            doubt=doubt,
+        )
 
     def refresh(
         self, http: Http, *, base_url: str, refresh_token: str, app: AppCredentials, now: datetime

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
 
-from socialq.domain.outcomes import PrepareFailure, Transient
+from socialq.domain.outcomes import Evidence, PrepareFailure, Transient
 from socialq.providers.consent import Channel, Granted
 from socialq.providers.graph.answers import read_failure
+from socialq.providers.graph.listing import following_page
 from socialq.providers.graph.said import evidence, graph_id, json_object
 from socialq.providers.graph.trading import Traded, trade
 from socialq.providers.http import Call, NetworkFailure, transient_failure
@@ -37,6 +38,8 @@ SAME_PERMISSION: Final[Mapping[str, str]] = {
 }
 """A permission of Facebook's login, and its name at Instagram's own."""
 _SCOPES: Final = (*SAME_PERMISSION, "pages_show_list", "pages_read_engagement")
+TO_DELETE: Final = "instagram_manage_contents"
+"""Asked for only where the application is said to be approved for it: a dialog may refuse what it does not know."""
 _DIALOG: Final = f"https://www.facebook.com/{VERSION}/dialog/oauth"
 _FIELDS: Final = "id,name,access_token,instagram_business_account{id,username,name}"
 _MOST_PAGES: Final = 20
@@ -45,12 +48,13 @@ _MOST_PAGES: Final = 20
 
 def address(*, app: AppCredentials, redirect_uri: str, state: str) -> str:
     """Build the address of Facebook's login dialog."""
+    more = [TO_DELETE] if app.scopes is not None and TO_DELETE in app.scopes else []
     uri = prepare_grant_uri(
         _DIALOG,
         client_id=app.client_id,
         response_type="code",
         redirect_uri=redirect_uri,
-        scope=",".join(_SCOPES),
+        scope=",".join([*_SCOPES, *more]),
         state=state,
     )
     return str(uri)
@@ -83,13 +87,30 @@ def exchange(
 def channels(http: Http, *, base_url: str, granted: Granted) -> Sequence[Channel] | PrepareFailure:
     """List the Instagram accounts of the Pages that were chosen; a Page without one says so."""
     params = [("fields", _FIELDS), ("limit", "100")]
+    person_id = _person_id(http, base_url, granted.access_token)
+    if not isinstance(person_id, str):
+        return person_id
     rows = _listed(http, f"{api(base_url)}/me/accounts", granted.access_token, params)
     if not isinstance(rows, list):
         return rows
-    return [channel for row in rows if (channel := _channel(row, granted.scopes)) is not None]
+    found = (_channel(row, granted.scopes, person_id=person_id) for row in rows)
+    return [channel for channel in found if channel is not None]
 
 
-def _channel(page: Mapping[str, Any], scopes: frozenset[str]) -> Channel | None:
+def _person_id(http: Http, base_url: str, token: str) -> str | PrepareFailure:
+    """Ask who logged in: Facebook's callbacks name them by this id, not by an Instagram account's."""
+    headers = {"Authorization": f"Bearer {token}"}
+    call = Call(method="GET", url=f"{api(base_url)}/me", headers=headers, params=[("fields", "id")])
+    answer = http.send(call)
+    if isinstance(answer, NetworkFailure):
+        return transient_failure(answer, platform=INSTAGRAM.label)
+    if answer.status != 200:
+        return read_failure(answer, INSTAGRAM)
+    person_id = graph_id(json_object(answer).get("id"))
+    return person_id or Transient(evidence=evidence(answer, "instagram.unreadable"))
+
+
+def _channel(page: Mapping[str, Any], scopes: frozenset[str], *, person_id: str) -> Channel | None:
     account, token, name = page.get("instagram_business_account"), page.get("access_token"), page.get("name")
     page_id = graph_id(page.get("id"))
     if page_id is None:
@@ -109,6 +130,7 @@ def _channel(page: Mapping[str, Any], scopes: frozenset[str]) -> Channel | None:
         token=token if isinstance(token, str) else "",
         scopes=scopes,
         problem=problem,
+        granted_by=person_id,
     )
 
 
@@ -131,14 +153,11 @@ def _listed(
         if not isinstance(data, list):
             return Transient(evidence=evidence(answer, "instagram.unreadable"))
         rows += [row for row in data if isinstance(row, dict)]
-        after = _following(body)
-        if after is None:
+        following = following_page(body)
+        if following is None:
+            return rows
+        if following is False:
             break
-    return rows
-
-
-def _following(body: Mapping[str, Any]) -> str | None:
-    paging = body.get("paging")
-    cursors = paging.get("cursors") if isinstance(paging, dict) and "next" in paging else None
-    after = cursors.get("after") if isinstance(cursors, dict) else None
-    return after if isinstance(after, str) and after else None
+        after = following
+    unreadable = Evidence(code="instagram.unreadable", message="the list of Pages can't be read to its end")
+    return Transient(evidence=unreadable)

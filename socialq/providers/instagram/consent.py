@@ -38,6 +38,8 @@ class InstagramConsent(Consent):
         "instagram_business_manage_comments",
     )
 
+    more_scopes: ClassVar[tuple[str, ...]] = (by_page.TO_DELETE,)
+
     def address(
         self, *, app: AppCredentials, base_url: str, redirect_uri: str, state: str, code_challenge: str
     ) -> str:
@@ -97,5 +99,6 @@ class InstagramConsent(Consent):
                 token=granted.access_token,
                 expires_at=granted.expires_at,
                 scopes=granted.scopes or frozenset(self.scopes),
+                granted_by=me.app_scoped_id,
             )
         ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from socialq.providers.containers.finder import Sought
 from socialq.providers.graph.listing import Listing
+from socialq.providers.graph.said import graph_id
 from socialq.providers.instagram.dialect import INSTAGRAM
 from socialq.providers.instagram.hosts import api
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from socialq.providers.http import Http
 
 _FIELDS: Final = "id,caption,timestamp,permalink,media_type,media_product_type,children{id}"
-_COMMENT_FIELDS: Final = "id,text,timestamp,username"
+_COMMENT_FIELDS: Final = "id,text,timestamp,username,user,from{id,username}"
 _PAGE_POSTS: Final = "50"
 
 
@@ -43,14 +44,31 @@ def listing_of(http: Http, account: AccountAccess, part: Part, *, now: datetime,
 def sought(account: AccountAccess, part: Part) -> Sought:
     """Say what makes an entry the part: its text, and of a post its kind and files, of a comment its author."""
     if part.role == "comment":
-        return Sought(text=part.text, text_field="text", may_be=lambda seen: _is_own(seen, account))
+        return Sought(
+            text=part.text,
+            text_field="text",
+            may_be=lambda seen: _is_own(seen, account) is True,
+            is_doubtful=lambda seen: _is_own(seen, account) is None,
+        )
     return Sought(text=part.text, text_field="caption", may_be=lambda seen: _may_be(seen, part))
 
 
-def _is_own(seen: Seen, account: AccountAccess) -> bool:
-    """Say whether a comment may be the account's: somebody else may write the same words."""
-    author = seen.entry.get("username")
-    return not isinstance(author, str) or author.lower() == account.handle.lower()
+def _is_own(seen: Seen, account: AccountAccess) -> bool | None:
+    """Say whether a comment is the account's: somebody else may write the same words. None: it is not told.
+
+    A number tells it; a name only if it is the account's, since the account may have another one by now.
+    """
+    told = {_id_of(seen.entry.get("user")), _id_of(seen.entry.get("from"))} - {None}
+    name = seen.entry.get("username")
+    if account.remote_user_id in told or (isinstance(name, str) and name.lower() == account.handle.lower()):
+        return True
+    if told:
+        return False
+    return None if isinstance(name, str) else True
+
+
+def _id_of(person: object) -> str | None:
+    return graph_id(person.get("id")) if isinstance(person, dict) else None
 
 
 def _may_be(seen: Seen, part: Part) -> bool:

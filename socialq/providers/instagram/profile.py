@@ -28,6 +28,8 @@ class Profile:
     remote_user_id: str
     handle: str
     display_name: str
+    app_scoped_id: str | None = None
+    """How Instagram's callbacks name the person; None: the account was asked for by its number."""
 
 
 def read_profile(
@@ -39,7 +41,7 @@ def read_profile(
         method="GET",
         url=f"{api(base_url)}/{remote_user_id if by_number else 'me'}",
         headers={"Authorization": f"Bearer {token}"},
-        params=[("fields", "id,username,name" if by_number else "user_id,username,name")],
+        params=[("fields", "id,username,name" if by_number else "id,user_id,username,name")],
     )
     answer = http.send(call)
     if isinstance(answer, NetworkFailure):
@@ -50,4 +52,9 @@ def read_profile(
     own_id, username = graph_id(me.get("id" if by_number else "user_id")), me.get("username")
     if own_id is None or not isinstance(username, str) or not username:
         return Rejected(evidence=evidence(answer, "instagram.unreadable"))
-    return Profile(remote_user_id=own_id, handle=username, display_name=str(me.get("name") or username))
+    return Profile(
+        remote_user_id=own_id,
+        handle=username,
+        display_name=str(me.get("name") or username),
+        app_scoped_id=None if by_number else graph_id(me.get("id")),
+    )

@@ -13,11 +13,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from socialq.domain.clock import Clock, SystemClock
-from socialq.domain.outcomes import Evidence, PermissionLost, Rejected, TakenDown, Unknown
+from socialq.domain.outcomes import Evidence, PermissionLost, Rejected
 from socialq.providers.base import Adapter, Connection, Finder, KeyDeduplication, Refreshed
 from socialq.providers.linkedin import people, tokens
 from socialq.providers.linkedin.advice import advice_on
-from socialq.providers.linkedin.answers import read_created, read_failure
+from socialq.providers.linkedin.answers import read_created, read_deleted
 from socialq.providers.linkedin.calls import REAL_API, rest_call
 from socialq.providers.linkedin.consent import MEMBER_SCOPES, LinkedInConsent
 from socialq.providers.linkedin.content import comment_body, is_comment, post_body
@@ -25,10 +25,9 @@ from socialq.providers.linkedin.finder import Look
 from socialq.providers.linkedin.limits import DEFAULT_LIMITS, MEDIA_RULES
 from socialq.providers.linkedin.media import asset_urns, steps_left
 from socialq.providers.linkedin.rules import OPTIONS, check_parts
-from socialq.providers.linkedin.said import evidence
-from socialq.providers.linkedin.uploads import Waiting
 from socialq.providers.linkedin.urns import AuthorKind, author_kind, comment_name, in_path, post_urn
 from socialq.providers.post_forms import PostForm
+from socialq.providers.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -181,12 +180,8 @@ class LinkedIn(Adapter):
         return rest_call(account.base_url, account.token, "DELETE", f"/posts/{in_path(remote_id)}")
 
     def read_takedown(self, answer: Answer) -> TakedownOutcome:
-        """Translate the answer: 204, also for what was gone already."""
-        if answer.status in {204, 404, 410}:
-            return TakenDown(evidence=evidence(answer, "taken_down"))
-        if 200 <= answer.status < 300:
-            return Unknown(evidence=evidence(answer, "unreadable"))
-        return read_failure(answer)
+        """Translate the answer to a deletion; see `answers`."""
+        return read_deleted(answer)
 
     def refresh(
         self, http: Http, *, base_url: str, refresh_token: str, app: AppCredentials, now: datetime

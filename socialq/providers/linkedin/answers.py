@@ -26,6 +26,8 @@ from socialq.domain.outcomes import (
     PublishOutcome,
     RateLimited,
     Rejected,
+    TakedownOutcome,
+    TakenDown,
     Transient,
     Unknown,
 )
@@ -77,6 +79,8 @@ class _Row:
 _NO_RESULT: Final = "unreadable"
 _UPLOAD_EXPIRED: Final = "upload_expired"
 _ASSET_WAITING: Final = "asset_waiting"
+_NOT_FOUND: Final = "not_found"
+_NO_SUCH_PATH: Final = "RESOURCE_NOT_FOUND"
 _VERSION_OVER: Final = frozenset({"NONEXISTENT_VERSION", "VERSION_MISSING", "INVALID_VERSION"})
 
 # The first row that holds counts. A 2xx gets here only without a readable id: accepted, most likely. 303 is the
@@ -125,10 +129,10 @@ _TABLE: Final = (
     ),
     _Row(statuses=range(401, 402), code="token_refused", publish="auth_lost", otherwise="auth_lost"),
     _Row(statuses=range(403, 404), code="forbidden", publish="permission_lost", otherwise="permission_lost"),
-    _Row(statuses=range(404, 405), code="not_found", publish="rejected", otherwise="rejected"),
+    _Row(statuses=range(404, 405), code=_NOT_FOUND, publish="rejected", otherwise="rejected"),
     _Row(statuses=range(408, 409), code="timeout", publish="unknown", otherwise="transient"),
     _Row(statuses=range(409, 410), code="conflict", publish="transient", otherwise="transient"),
-    _Row(statuses=range(410, 411), code="retired", publish="ours", otherwise="ours"),
+    _Row(statuses=range(410, 411), code=_NOT_FOUND, publish="rejected", otherwise="rejected"),
     _Row(statuses=range(425, 426), code="too_early", publish="transient", otherwise="transient"),
     _Row(statuses=range(429, 430), code="rate_limited", publish="rate_limited", otherwise="rate_limited"),
     _Row(statuses=range(400, 500), code="validation", publish="rejected", otherwise="rejected"),
@@ -140,6 +144,7 @@ _FIREWALL: Final = _Row(statuses=range(0), code="blocked", publish="transient", 
 _ASSET_WAIT_SECONDS: Final = 120.0
 _CONFLICT_WAIT_SECONDS: Final = 5.0
 _WAITS: Final = {_ASSET_WAITING: _ASSET_WAIT_SECONDS, "conflict": _CONFLICT_WAIT_SECONDS}
+_MAY_BE_GONE: Final = frozenset({404, 410})
 _ID_HEADERS: Final = ("x-restli-id", "x-linkedin-id")
 
 
@@ -166,6 +171,20 @@ def read_failure(answer: Answer) -> PrepareFailure:
     """Translate an answer, to a request that publishes nothing, that is not what was asked for."""
     row = _row(answer)
     return _failure(answer, row, row.otherwise)
+
+
+def read_deleted(answer: Answer) -> TakedownOutcome:
+    """Translate the answer to the deletion of a post or a comment: 204, also for what was gone already.
+
+    Only LinkedIn's own word that something is not there counts; a page of something in between says nothing.
+    """
+    row, said = _row(answer), said_in(answer) or Said()
+    if answer.status == 204 or (row.code == _NOT_FOUND and said.code not in {"", _NO_SUCH_PATH}):
+        return TakenDown(evidence=evidence(answer, "taken_down"))
+    speechless = answer.status in _MAY_BE_GONE and not said.code
+    if speechless or row.publish == "unknown":
+        return Unknown(evidence=evidence(answer, "unreadable"))
+    return read_failure(answer)
 
 
 def says_upload_expired(answer: Answer) -> bool:
@@ -204,7 +223,7 @@ def _named_post(answer: Answer) -> str | None:
 
 def _row(answer: Answer) -> _Row:
     said = said_in(answer)
-    if answer.status == 403 and said is None:
+    if answer.status in {403, 410} and said is None:
         # A firewall's page, not the API: it says nothing about the account, which must not be flagged.
         return _FIREWALL
     spoken = said or Said()

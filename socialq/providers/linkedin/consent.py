@@ -1,7 +1,8 @@
 """How a member lets socialq publish for themself and for the pages that they administer.
 
 Source: learn.microsoft.com/linkedin/shared/authentication/authorization-code-flow. LinkedIn's flow for web
-applications has no PKCE. A scope that the application was not approved for breaks the whole consent.
+applications has no PKCE. A scope that the application was not approved for breaks the whole consent: an
+application without the product for organisations asks for the member's scopes alone.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class LinkedInConsent(Consent):
 
     uses_pkce: ClassVar[bool] = False
     scopes: ClassVar[tuple[str, ...]] = (*MEMBER_SCOPES, *ORGANIZATION_SCOPES)
+    least_scopes: ClassVar[frozenset[str]] = frozenset(MEMBER_SCOPES)
 
     def address(
         self, *, app: AppCredentials, base_url: str, redirect_uri: str, state: str, code_challenge: str
@@ -47,7 +49,7 @@ class LinkedInConsent(Consent):
             client_id=app.client_id,
             response_type="code",
             redirect_uri=redirect_uri,
-            scope=" ".join(self.scopes),
+            scope=" ".join(self.scopes_of(app)),
             state=state,
         )
         return address

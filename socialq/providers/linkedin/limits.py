@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from socialq.domain.media_rules import GifRules, ImageRules, MediaRules, VideoRules
+from socialq.domain.media_rules import DocumentRules, GifRules, ImageRules, MediaRules, VideoRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,4 +38,5 @@ MEDIA_RULES: Final = MediaRules(
     image=ImageRules(types=("image/jpeg", "image/png"), max_bytes=10 * MEGABYTE, max_pixels=MOST_PIXELS),
     gif=GifRules(max_bytes=10 * MEGABYTE, max_frames=250),
     video=VideoRules(types=("video/mp4",), max_bytes=500 * MEGABYTE, min_seconds=3.0, max_seconds=30 * 60.0),
+    document=DocumentRules(max_bytes=100 * MEGABYTE, max_pages=300),
 )

@@ -13,7 +13,7 @@ stored of an upload's address lets nobody but replace this one file, until it is
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from socialq.providers.base import AccountAccess, MediaItem, Part
-    from socialq.providers.linkedin.uploads import Waiting
+    from socialq.providers.waiting import Waiting
 
 _LIFE: Final = timedelta(hours=24)
 """LinkedIn does not say how long it keeps a file that no post uses: a day is trusted."""
@@ -44,8 +44,8 @@ class _Kept:
     urn: str
     at: datetime
     ends: datetime
-    url: str
-    proof: str
+    url: str = field(repr=False)
+    proof: str = field(repr=False)
     pieces: tuple[Piece, ...]
     gone: bool
     results: Mapping[str, Mapping[str, Any]]

@@ -36,6 +36,8 @@ _SPENT: Final = frozenset({"invalid_grant", "invalid_request", "invalid_redirect
 _OUR_FAULT: Final = frozenset({"invalid_client", "unauthorized_client", "unsupported_grant_type"})
 _SETTLING_PAUSES_SECONDS: Final = (0.0, 2.0, 4.0)
 """Before each question whether a new token is known everywhere yet."""
+_ASKING_SECONDS: Final = 4.0
+"""For each of them: with the exchange before, all of it ends well within the lease of the refresh."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +70,13 @@ def await_activation(http: Http, *, base_url: str, token: str, sleep: Callable[[
     """Wait until a new token is accepted, some seconds long.
 
     LinkedIn answers a token that it has just given with "revoked" (65601) for some seconds. Whoever used it then
-    would take the account for lost. If it is still refused afterwards, using it tells.
+    would take the account for lost. So nobody gets it before: meanwhile others go on with the old one, which is
+    good for days. A stop in between loses nothing, since a refresh token is not spent by its use. If the new one
+    is still refused afterwards, using it tells.
     """
     for pause in _SETTLING_PAUSES_SECONDS:
         sleep(pause)
-        answer = http.send(member_call(base_url, token))
+        answer = http.send(member_call(base_url, token), deadline_seconds=_ASKING_SECONDS)
         if isinstance(answer, NetworkFailure) or answer.status != 401:
             return
 

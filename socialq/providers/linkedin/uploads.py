@@ -11,24 +11,24 @@ Source: learn.microsoft.com/linkedin/marketing/community-management/shares/{imag
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from socialq.domain.outcomes import Evidence, Prepared, PrepareFailure, Rejected, Transient
 from socialq.providers.http import Answer, Call, NetworkFailure, UploadFile, transient_failure
 from socialq.providers.linkedin.answers import read_failure, says_upload_expired
 from socialq.providers.linkedin.calls import may_upload_to, rest_call
-from socialq.providers.linkedin.pieces import open_piece
 from socialq.providers.linkedin.said import json_object
 from socialq.providers.linkedin.urns import asset_urn, author_kind, in_path
+from socialq.providers.pieces import open_piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from socialq.domain.clock import Clock
     from socialq.providers.base import AccountAccess, MediaItem
     from socialq.providers.http import Http
+    from socialq.providers.waiting import Waiting
 
 Kind = Literal["image", "video", "document"]
 
@@ -44,20 +44,14 @@ _URL_LIFE: Final = timedelta(hours=1)
 _PLAIN: Final = "application/octet-stream"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """How time passes: an argument, so that tests need none."""
-
-    clock: Clock
-    sleep: Callable[[float], None]
-
-
-class Piece(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Piece:
     """One piece of a video, as LinkedIn cuts it: from `first` to `last` byte, and where it goes."""
 
     first: int
     last: int
-    url: str
+    url: str = field(repr=False)
+    """Lets anybody replace the piece."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,9 +27,10 @@ from socialq.providers.mastodon.answers import (
 from socialq.providers.mastodon.consent import MastodonConsent
 from socialq.providers.mastodon.finder import Look
 from socialq.providers.mastodon.limits import DEFAULT_LIMITS, deduplicates_by_key, media_rules, read_limits
-from socialq.providers.mastodon.media import Waiting, media_ids, steps_left
+from socialq.providers.mastodon.media import media_ids, steps_left
 from socialq.providers.mastodon.mentions import unknown_mentions
 from socialq.providers.mastodon.rules import OPTIONS, check_parts
+from socialq.providers.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

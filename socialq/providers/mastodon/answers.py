@@ -94,12 +94,15 @@ def read_failure(answer: Answer) -> PrepareFailure:
     return _failure(answer, row, _exception(answer) or row.otherwise)
 
 
+_NOT_THERE: Final = frozenset({404, 410})
+
+
 def read_deleted(answer: Answer) -> TakedownOutcome:
     """Translate the answer to `DELETE /api/v1/statuses/:id`; what the API says is not there counts as taken down."""
-    gone = answer.status in {404, 410} and "error" in json_object(answer)
+    gone = answer.status in _NOT_THERE and "error" in json_object(answer)
     if gone or (answer.status == 200 and text_id(json_object(answer).get("id")) is not None):
         return TakenDown(evidence=evidence(answer, "deleted"))
-    if 200 <= answer.status < 300 or answer.status >= 500:
+    if answer.status in _NOT_THERE or _row(answer.status).publish == "unknown":
         return Unknown(evidence=evidence(answer, "unreadable"))
     return read_failure(answer)
 

@@ -21,11 +21,11 @@ from socialq.providers.mastodon.answers import evidence, json_object, read_failu
 from socialq.providers.waiting import iso_moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from socialq.domain.clock import Clock
     from socialq.providers.base import AccountAccess, MediaItem, Part
     from socialq.providers.http import Http
+    from socialq.providers.waiting import Waiting
 
 _UPLOAD_LIFE: Final = timedelta(hours=12)
 """Mastodon removes a file that no post uses after a day; half of that is trusted."""
@@ -34,14 +34,6 @@ _PAUSES_SECONDS: Final = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 _ASK_AGAIN_SECONDS: Final = 15.0
 _PATIENCE: Final = timedelta(minutes=15)
 """Processing of a long video takes minutes; after this the wait spends budget, so that it ends."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """How time passes: an argument, so that tests need none."""
-
-    clock: Clock
-    sleep: Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,10 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from socialq.domain.outcomes import TakenDown, Unknown
 from socialq.providers.base import Connection, Finder, MediaRules
 from socialq.providers.containers.adapter import ContainerAdapter
-from socialq.providers.graph.answers import meaning_of, read_failure
-from socialq.providers.graph.said import evidence, json_object
-from socialq.providers.http import Answer, Call
+from socialq.providers.graph.gone import look_gone, read_deletion
+from socialq.providers.http import Call
 from socialq.providers.post_forms import PostForm
 from socialq.providers.threads import finder
 from socialq.providers.threads.consent import LONG_LIVED, ThreadsConsent
@@ -29,19 +27,17 @@ from socialq.providers.threads.rules import OPTIONS, check_parts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from socialq.domain.outcomes import PrepareFailure, TakedownOutcome
+    from socialq.domain.outcomes import PrepareFailure, TakedownOutcome, Unknown
     from socialq.providers.base import AccountAccess, AppCredentials, Part, Problem, Refreshed
     from socialq.providers.consent import Consent
     from socialq.providers.containers.api import ContainerApi
     from socialq.providers.containers.finder import Sought
     from socialq.providers.graph.listing import Listing
-    from socialq.providers.http import Http
+    from socialq.providers.http import Answer, Http
     from socialq.providers.options import Option
 
-_READ_REPLIES: Final = "threads_read_replies"
 # A post is listed within seconds; nothing is promised, so it gets half a minute.
 _LAG: Final = timedelta(seconds=30)
-_GONE: Final = frozenset({"not_found", "media_unseen"})
 
 
 class Threads(ContainerAdapter):
@@ -116,26 +112,29 @@ class Threads(ContainerAdapter):
         del account
         return finder.sought(part)
 
-    def finder_of(self, *, remote_user_id: str, scopes: frozenset[str]) -> Finder | None:
-        """Say that replies can be looked through only with the permission to read them."""
-        del remote_user_id
-        return Finder(lag=_LAG, covers_threads=_READ_REPLIES in scopes)
-
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build `DELETE /{post}`, which takes the permission to delete."""
         headers = {"Authorization": f"Bearer {account.token}"}
         return Call(method="DELETE", url=f"{api(account.base_url)}/{remote_id}", headers=headers)
 
     def read_takedown(self, answer: Answer) -> TakedownOutcome:
-        """Translate the answer; a post that is not there counts as taken down."""
-        if 200 <= answer.status < 300 and json_object(answer).get("success") is True:
-            return TakenDown(evidence=evidence(answer, "threads.taken_down"))
-        meaning = meaning_of(answer, THREADS)
-        if meaning.name in _GONE:
-            return TakenDown(evidence=evidence(answer, "threads.gone_already"))
-        if meaning.publish == "unknown":
-            return Unknown(evidence=evidence(answer, f"threads.{meaning.name}"))
-        return read_failure(answer, THREADS)
+        """Translate the answer. A post that is not there may only not be seen: see `look_gone`."""
+        return read_deletion(answer, THREADS)
+
+    def look_gone(
+        self, http: Http, account: AccountAccess, *, remote_id: str, doubt: Unknown
+    ) -> TakedownOutcome:
+        """Read the post, and the newest of the account's."""
+        place = api(account.base_url)
+        return look_gone(
+            http,
+            address=f"{place}/{remote_id}",
+            posts=f"{place}/{account.remote_user_id}/threads",
+            remote_id=remote_id,
+            token=account.token,
+            dialect=THREADS,
+            doubt=doubt,
+        )
 
     def refresh(
         self, http: Http, *, base_url: str, refresh_token: str, app: AppCredentials, now: datetime

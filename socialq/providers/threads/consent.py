@@ -91,5 +91,6 @@ class ThreadsConsent(Consent):
                 token=granted.access_token,
                 expires_at=granted.expires_at,
                 scopes=granted.scopes or scopes or frozenset(self.scopes),
+                granted_by=me.remote_user_id,
             )
         ]

@@ -16,6 +16,7 @@ from socialq.domain.outcomes import Evidence, RateLimited, Rejected
 from socialq.providers.base import Adapter, Connection, Finder, KeyDeduplication, MediaRules
 from socialq.providers.http import Call, NetworkFailure, transient_failure
 from socialq.providers.post_forms import PostForm
+from socialq.providers.waiting import Waiting
 from socialq.providers.x import tokens
 from socialq.providers.x.answers import read_created, read_deleted, read_failure
 from socialq.providers.x.consent import API_ROOT, XConsent
@@ -26,7 +27,6 @@ from socialq.providers.x.mentions import unknown_mentions
 from socialq.providers.x.problems import data_of, digits_id, evidence
 from socialq.providers.x.rate import used_up
 from socialq.providers.x.rules import OPTIONS, check_parts
-from socialq.providers.x.uploads import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

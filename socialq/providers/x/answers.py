@@ -157,6 +157,8 @@ _TABLE: Final = (
 _ANY_OTHER: Final = _Row(statuses=range(0), code="odd_status", publish="unknown", otherwise="transient")
 _FIREWALL: Final = _Row(statuses=range(0), code="blocked", publish="transient", otherwise="transient")
 
+_NOT_THERE: Final = frozenset({404, 410})
+
 _FRESH: Final = timedelta(minutes=2)
 """What X has just taken may be unseen by another of its machines for seconds; after this it is gone."""
 _FRESH_WAIT_SECONDS: Final = 5.0
@@ -186,9 +188,10 @@ def read_failure(answer: Answer) -> PrepareFailure:
 
 def read_deleted(answer: Answer) -> TakedownOutcome:
     """Translate the answer to `DELETE /2/tweets/:id`; a post that is not there any more counts as taken down."""
-    if (answer.status == 200 and data_of(answer).get("deleted") is True) or answer.status == 404:
+    deleted = answer.status == 200 and data_of(answer).get("deleted") is True
+    if deleted or (answer.status in _NOT_THERE and _is_problem(answer)):
         return TakenDown(evidence=evidence(answer, "deleted"))
-    if 200 <= answer.status < 300 or answer.status >= 500:
+    if answer.status in _NOT_THERE or _row(answer).publish == "unknown":
         return Unknown(evidence=evidence(answer, "unreadable"))
     return read_failure(answer)
 
@@ -228,6 +231,12 @@ def _accepted(answer: Answer) -> Accepted | None:
         accepted_at=moment_of(remote_id, near=near, within=timedelta(minutes=5)) or here,
         evidence=evidence(answer, "accepted"),
     )
+
+
+def _is_problem(answer: Answer) -> bool:
+    """Say whether a refusal is X's own: a page of something in between says nothing about a post."""
+    said = said_in(answer)
+    return said is not None and bool(said.words)
 
 
 def _row(answer: Answer) -> _Row:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from socialq.providers.base import AccountAccess, MediaItem, Part
-    from socialq.providers.x.uploads import Waiting
+    from socialq.providers.waiting import Waiting
 
 _LEAST_LIFE: Final = timedelta(minutes=10)
 _MOST_LIFE: Final = timedelta(days=15)

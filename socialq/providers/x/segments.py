@@ -1,21 +1,16 @@
-"""A piece of a file, read as if it were a file of its own.
-
-What must stay true: no piece is held in memory; the last piece ends where the file does, so that a file that has
-grown is noticed when it is sent.
-"""
+"""How a file is cut for X: into pieces of one size, each sent for itself."""
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from socialq.providers.pieces import open_piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SEGMENT_BYTES: Final = 4 * 1024 * 1024
 """X takes at most 5 MB at once, and 1,000 pieces."""
-
-_SKIP_BYTES: Final = 64 * 1024
 
 
 def segment_count(byte_size: int) -> int:
@@ -30,43 +25,4 @@ def segment_size(byte_size: int, index: int) -> int:
 
 def open_segment(open_file: Callable[[], BinaryIO], index: int, *, last: bool) -> BinaryIO:
     """Open piece `index` of a file; the last one without an end of its own."""
-    stream = open_file()
-    try:
-        _skip(stream, index * SEGMENT_BYTES)
-    except BaseException:
-        stream.close()
-        raise
-    return cast("BinaryIO", _Segment(stream, None if last else SEGMENT_BYTES))
-
-
-def _skip(stream: BinaryIO, count: int) -> None:
-    if stream.seekable():
-        stream.seek(count)
-        return
-    while count > 0 and (piece := stream.read(min(_SKIP_BYTES, count))):
-        count -= len(piece)
-
-
-class _Segment(io.RawIOBase):
-    """The next bytes of a stream, `left` of them at most; closes the stream with itself."""
-
-    def __init__(self, stream: BinaryIO, left: int | None) -> None:
-        super().__init__()
-        self._stream = stream
-        self._left = left
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        wanted = -1 if size is None else size
-        if self._left is None:
-            return self._stream.read(wanted)
-        piece = self._stream.read(self._left if wanted < 0 else min(wanted, self._left))
-        self._left -= len(piece)
-        return piece
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()
-        super().close()
+    return open_piece(open_file, start=index * SEGMENT_BYTES, length=None if last else SEGMENT_BYTES)

@@ -22,11 +22,9 @@ from socialq.providers.x.problems import data_of, digits_id
 from socialq.providers.x.segments import open_segment, segment_count, segment_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from socialq.domain.clock import Clock
     from socialq.providers.base import AccountAccess, MediaItem
     from socialq.providers.http import Http
+    from socialq.providers.waiting import Waiting
 
 _LIFE_SECONDS: Final = 24 * 3600
 """How long X keeps a file that no post uses, where it does not say."""
@@ -39,14 +37,6 @@ _PATIENCE: Final = timedelta(minutes=15)
 """Processing of a long video takes minutes; after this the wait spends budget, so that it ends."""
 _FINISHED: Final = frozenset({None, "succeeded"})
 """Where there is nothing to process, X says nothing of it. Any other state that is not failed goes on."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """How time passes: an argument, so that tests need none."""
-
-    clock: Clock
-    sleep: Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

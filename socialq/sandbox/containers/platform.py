@@ -69,6 +69,11 @@ class ContainerPlatform(GraphPlatform):
     def _entity(self, post: Post) -> Mapping[str, Any]:
         """A post as it is told, with all fields."""
 
+    def _entity_for(self, viewer: Account, post: Post) -> Mapping[str, Any]:
+        """A post as it is told to an account, with all fields."""
+        del viewer
+        return self._entity(post)
+
     @abstractmethod
     def _myself_entity(self, account: Account) -> Mapping[str, Any]:
         """An account as it is told, with all fields."""
@@ -136,7 +141,7 @@ class ContainerPlatform(GraphPlatform):
         post = self._world.ledger.get(self.name, object_id)
         if post is None or self._is_new(post, "read_lag_ms"):
             raise Refused(errors.missing(object_id, method="GET"))
-        return json_answer(_asked_for(call, self._entity(post)))
+        return json_answer(_asked_for(call, self._entity_for(account, post)))
 
     def delete(self, call: Call) -> Answer:
         post = self._world.ledger.get(self.name, call.arguments[0])
@@ -251,7 +256,7 @@ class ContainerPlatform(GraphPlatform):
             seen,
             call.request.query,
             address=address,
-            show=lambda post: _asked_for(call, self._entity(post)),
+            show=lambda post: _asked_for(call, self._entity_for(account_of(call), post)),
         )
         return json_answer(body)
 

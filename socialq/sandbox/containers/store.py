@@ -73,7 +73,11 @@ class Containers:
 
     def get(self, container_id: str) -> Container | None:
         item = self._world.shelf.get(self._platform, "container", container_id)
-        return None if item is None else Container(**item)
+        if item is None:
+            return None
+        container = Container(**item)
+        is_lost = container.made_at * 1000 < self._switches.number("lost_before_ms")
+        return replace(container, ends_at=0.0) if is_lost else container
 
     def of(self, account: str, container_ids: Sequence[str]) -> list[Container | None]:
         """The account's containers in order; None for what is not there or another's."""

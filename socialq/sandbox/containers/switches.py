@@ -11,6 +11,9 @@ CONTAINER_SETTINGS: Mapping[str, Setting] = {
     "video_processing_ms": Setting(300, int, "how long a container with a video is in progress"),
     "processing_error": Setting("", str, "what every container fails with, in the platform's words"),
     "container_life_s": Setting(86_400, int, "how long a container can be published"),
+    "lost_before_ms": Setting(
+        0, int, "containers made before this moment (milliseconds since 1970) are expired, whatever they were"
+    ),
     "publish_lag_ms": Setting(0, int, "how long a finished container is answered as missing when published"),
     "publishes_then_refuses": Setting(
         default=False, kind=bool, meaning="a publish makes the post live and is answered as spam"

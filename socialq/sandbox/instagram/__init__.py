@@ -181,6 +181,13 @@ class Instagram(ContainerPlatform):
             "is_comment_enabled": True,
         }
 
+    def _entity_for(self, viewer: Account, post: Post) -> Mapping[str, Any]:
+        """Of a comment, `user` is told to its author alone."""
+        entity = self._entity(post)
+        if post.details["kind"] != COMMENT:
+            return entity
+        return {**entity, "user": {"id": viewer.id} if post.account == viewer.name else None}
+
     def _myself_entity(self, account: Account) -> Mapping[str, Any]:
         """`id` is good for this app alone; `user_id` is the account's, and what posts are made under."""
         return {

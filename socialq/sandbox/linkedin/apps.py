@@ -16,12 +16,13 @@ _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """`redirect_uris` empty: any on this machine."""
+    """`redirect_uris` empty: any on this machine. `scopes` None: it was approved for all there are."""
 
     client_id: str
     client_secret: str
     name: str
     redirect_uris: tuple[str, ...]
+    scopes: tuple[str, ...] | None = None
 
     def allows(self, redirect_uri: str) -> bool:
         if self.redirect_uris:
@@ -43,7 +44,10 @@ class Apps:
             raise BadRequest("name: must be text")
         if not isinstance(uris, list) or not all(isinstance(uri, str) and _host(uri) for uri in uris):
             raise BadRequest("redirect_uris: must be a list of addresses")
-        return self._keep(name, uris)
+        scopes = wishes.get("scopes")
+        if scopes is not None and not isinstance(scopes, str):
+            raise BadRequest("scopes: must be names with blanks between them")
+        return self._keep(name, uris, None if scopes is None else scopes.split())
 
     def default(self) -> App:
         with self._lock:
@@ -59,7 +63,7 @@ class Apps:
         item = self._world.shelf.get(self._platform, "app", client_id)
         if item is None:
             return None
-        return App(client_id, item["client_secret"], item["name"], tuple(item["redirect_uris"]))
+        return _app(client_id, item)
 
     def authenticated(self, form: Mapping[str, Any]) -> App | None:
         """The app that a request to the token endpoint proves to be from."""
@@ -69,11 +73,22 @@ class Apps:
             return None
         return app
 
-    def _keep(self, name: str, redirect_uris: list[str]) -> App:
+    def _keep(self, name: str, redirect_uris: list[str], scopes: list[str] | None = None) -> App:
         client_id, secret = secrets.token_hex(7), secrets.token_urlsafe(16)
-        item = {"client_secret": secret, "name": name, "redirect_uris": redirect_uris}
+        item = {"client_secret": secret, "name": name, "redirect_uris": redirect_uris, "scopes": scopes}
         self._world.shelf.put(self._platform, "app", client_id, item=item)
-        return App(client_id, secret, name, tuple(redirect_uris))
+        return _app(client_id, item)
+
+
+def _app(client_id: str, item: Mapping[str, Any]) -> App:
+    scopes = item.get("scopes")
+    return App(
+        client_id,
+        item["client_secret"],
+        item["name"],
+        tuple(item["redirect_uris"]),
+        None if scopes is None else tuple(scopes),
+    )
 
 
 def _host(address: str) -> str | None:

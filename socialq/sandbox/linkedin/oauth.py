@@ -166,7 +166,8 @@ class OAuth:
         asked = _Asked(app, redirect_uri, scopes, None if state is None else str(state))
         if parameters.get("response_type") != "code":
             return _back(asked, error="unsupported_response_type")
-        if unknown := [scope for scope in scopes.split() if scope not in SCOPES]:
+        approved = SCOPES if app.scopes is None else app.scopes
+        if unknown := [scope for scope in scopes.split() if scope not in approved]:
             told = f'Scope "{unknown[0]}" is not authorized for your application'
             return _back(asked, error="unauthorized_scope_error", error_description=told)
         return asked

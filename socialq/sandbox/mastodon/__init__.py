@@ -15,6 +15,7 @@ from socialq.sandbox.mastodon.media import Media, Processing
 from socialq.sandbox.mastodon.oauth import OAuth
 from socialq.sandbox.mastodon.rate import RateWindow, exhausted_headers
 from socialq.sandbox.mastodon.statuses import Statuses
+from socialq.sandbox.mastodon.text import CHARACTERS_PER_URL
 from socialq.sandbox.messages import Answer, Request, json_answer
 from socialq.sandbox.platform import Call, Operation, Routes, Setting
 from socialq.sandbox.world import World
@@ -35,6 +36,7 @@ class Mastodon:
     default_scopes = "read:accounts read:statuses write:statuses write:media"
     settings: Mapping[str, Setting] = {
         "max_characters": Setting(500, int, "length limit; other software allows more"),
+        "characters_per_url": Setting(CHARACTERS_PER_URL, int, "what each link counts, however long it is"),
         "honours_idempotency_key": Setting(default=True, kind=bool, meaning="GoToSocial, for one, does not"),
         "media_processing_ms": Setting(500, int, "how long video, audio and animated GIF are processed"),
         "media_processing_fails": Setting(default=False, kind=bool, meaning="processing ends in failure"),
@@ -154,6 +156,7 @@ class Mastodon:
         return self._statuses.create(
             call,
             max_characters=self._setting("max_characters"),
+            per_url=self._setting("characters_per_url"),
             honours_keys=self._setting("honours_idempotency_key"),
         )
 
@@ -193,7 +196,12 @@ class Mastodon:
 
     def _about_instance(self, call: Call, build: Callable[..., dict[str, Any]]) -> dict[str, Any]:
         entities = Entities(self._world, self.name, call.request.base_url)
-        return build(entities.base_url, entities.host, max_characters=self._setting("max_characters"))
+        return build(
+            entities.base_url,
+            entities.host,
+            max_characters=self._setting("max_characters"),
+            per_url=self._setting("characters_per_url"),
+        )
 
     def _permalink(self, call: Call) -> Answer:
         """A post's public address leads to its place on the wall."""

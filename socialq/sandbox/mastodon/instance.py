@@ -10,7 +10,6 @@ VERSION = "4.4.3"
 TITLE = "Sandbox"
 
 MAX_MEDIA_ATTACHMENTS = 4
-CHARACTERS_PER_URL = 23
 IMAGE_LIMIT_BYTES = 16_777_216
 IMAGE_LIMIT_PIXELS = 33_177_600
 VIDEO_LIMIT_BYTES = 103_809_024
@@ -34,7 +33,7 @@ MIME_TYPES = (
 )
 
 
-def configuration(base_url: str, *, max_characters: int) -> dict[str, Any]:
+def configuration(base_url: str, *, max_characters: int, per_url: int) -> dict[str, Any]:
     return {
         "urls": {
             "streaming": base_url.replace("http", "ws", 1),
@@ -46,7 +45,7 @@ def configuration(base_url: str, *, max_characters: int) -> dict[str, Any]:
         "statuses": {
             "max_characters": max_characters,
             "max_media_attachments": MAX_MEDIA_ATTACHMENTS,
-            "characters_reserved_per_url": CHARACTERS_PER_URL,
+            "characters_reserved_per_url": per_url,
         },
         "media_attachments": {
             "description_limit": DESCRIPTION_LIMIT,
@@ -68,7 +67,7 @@ def configuration(base_url: str, *, max_characters: int) -> dict[str, Any]:
     }
 
 
-def instance_v2(base_url: str, host: str, *, max_characters: int) -> dict[str, Any]:
+def instance_v2(base_url: str, host: str, *, max_characters: int, per_url: int) -> dict[str, Any]:
     return {
         "domain": host,
         "title": TITLE,
@@ -79,7 +78,7 @@ def instance_v2(base_url: str, host: str, *, max_characters: int) -> dict[str, A
         "thumbnail": {"url": f"{base_url}/preview.png"},
         "icon": [],
         "languages": ["en"],
-        "configuration": configuration(base_url, max_characters=max_characters),
+        "configuration": configuration(base_url, max_characters=max_characters, per_url=per_url),
         "registrations": {"enabled": False, "approval_required": False, "message": None, "url": None},
         "api_versions": {"mastodon": 6},
         "contact": {"email": "", "account": None},
@@ -87,9 +86,9 @@ def instance_v2(base_url: str, host: str, *, max_characters: int) -> dict[str, A
     }
 
 
-def instance_v1(base_url: str, host: str, *, max_characters: int) -> dict[str, Any]:
+def instance_v1(base_url: str, host: str, *, max_characters: int, per_url: int) -> dict[str, Any]:
     """The older form, which some clients still ask for their version check."""
-    full = configuration(base_url, max_characters=max_characters)
+    full = configuration(base_url, max_characters=max_characters, per_url=per_url)
     wanted = ("accounts", "statuses", "media_attachments", "polls")
     return {
         "uri": host,

@@ -53,9 +53,9 @@ class Statuses:
         call.entry.idempotency_key = call.request.headers.get("idempotency-key")
         call.entry.text = str(call.request.parameters.get("status") or "")
 
-    def create(self, call: Call, *, max_characters: int, honours_keys: bool) -> Answer:
+    def create(self, call: Call, *, max_characters: int, per_url: int, honours_keys: bool) -> Answer:
         account = _caller(call)
-        draft = _Draft(call.request.parameters, max_characters=max_characters)
+        draft = _Draft(call.request.parameters, max_characters=max_characters, per_url=per_url)
         key = (call.request.headers.get("idempotency-key") or None) if honours_keys else None
         names = {f"media {media_id}" for media_id in draft.media_ids}
         # Real Mastodon can let two concurrent requests with one key both through; here one waits.
@@ -198,7 +198,7 @@ class Statuses:
 class _Draft:
     """A status as it was sent, checked for all that needs no look at the world."""
 
-    def __init__(self, parameters: Mapping[str, Any], *, max_characters: int) -> None:
+    def __init__(self, parameters: Mapping[str, Any], *, max_characters: int, per_url: int) -> None:
         if parameters.get("scheduled_at"):
             raise Refused("Validation failed: Scheduled at is not offered by this sandbox")
         if parameters.get("poll"):
@@ -218,7 +218,7 @@ class _Draft:
         }
         if not self.text and not self.media_ids:
             raise Refused("Validation failed: Text can't be blank")
-        if counted_length(self.text, spoiler_text) > max_characters:
+        if counted_length(self.text, spoiler_text, per_url=per_url) > max_characters:
             raise Refused(over_character_limit(max_characters))
         if visibility not in VISIBILITIES:
             raise Refused("Validation failed: Visibility is not included in the list")

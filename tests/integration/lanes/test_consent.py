@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import requests
 
 from socialq.desk import apps
 from socialq.desk.consent import Begun, Desk, Offer
@@ -212,6 +213,63 @@ def test_connecting_again_keeps_the_account_its_queue_and_takes_the_alarm_back(l
     lanes.due_now(second)
     assert lanes.work_off() == ["published"]
     assert lanes.live(account) == ["second"]
+
+
+def test_an_account_that_is_connected_again_stays_with_its_application(lanes: Lanes, desk: Desk):
+    """A newer application is for others: limits, holds and the person's ids belong to the one it was connected by."""
+    first, newer = x_app(lanes), x_app(lanes)
+    made = connected(lanes, desk, person(lanes), app=first)
+    where: dict[str, Any] = {"platform": "x", "base_url": f"{lanes.sandbox.url}/x"}
+    wiring = lanes.wiring
+    apps.keep(wiring.stores, wiring.vault, tenant=lanes.agency.tenant.id, app=newer, actor=ACTOR, **where)
+    assert brought(begin(lanes, desk, app=None).address)["client_id"] == newer.client_id
+    again: dict[str, Any] = {"tenant": lanes.agency.tenant.id, "account_id": made.id, "actor": ACTOR}
+    begun = desk.begin_again(**again, redirect_uri=BACK)
+    assert brought(begun.address)["client_id"] == first.client_id
+
+
+def linkedin_app(lanes: Lanes, *, approved_for: str, told: tuple[str, ...] | None) -> AppCredentials:
+    """An application at LinkedIn, and what we are told that it may ask for."""
+    wishes = {"platform": "linkedin", "redirect_uris": [BACK], "scopes": approved_for}
+    made = lanes.sandbox.control("POST", "/_apps", wishes)
+    return AppCredentials(client_id=made["client_id"], client_secret=made["client_secret"], scopes=told)
+
+
+def test_an_application_that_is_not_approved_for_organisations_connects_people(lanes: Lanes, desk: Desk):
+    """It asks for what it may, and not for more, and what it may is remembered where it is named again without."""
+    name, told = person(lanes, "linkedin"), ("openid", "profile", "w_member_social")
+    app = linkedin_app(lanes, approved_for=" ".join(told), told=told)
+    made = connected(lanes, desk, name, "linkedin", app=app)
+    assert made.scopes == frozenset(told)
+    lanes.post(in_world(lanes, made.id, name), "By a person")
+    assert lanes.work_off() == ["published"]
+    bare = AppCredentials(client_id=app.client_id, client_secret=app.client_secret)
+    assert set(brought(begin(lanes, desk, "linkedin", app=bare).address)["scope"].split()) == set(told)
+
+
+def test_a_consent_that_asks_for_too_much_says_how_to_ask_for_less(lanes: Lanes, desk: Desk):
+    """LinkedIn sends the browser back at once; nobody was asked, and agreeing there would not help."""
+    app = linkedin_app(lanes, approved_for="openid profile w_member_social", told=None)
+    begun = begin(lanes, desk, "linkedin", app=app)
+    location = requests.get(begun.address, allow_redirects=False, timeout=5).headers["Location"]
+    with pytest.raises(InputRefused, match="app add --scope"):
+        finish(desk, location, "linkedin")
+
+
+@pytest.mark.parametrize(
+    ("platform", "scopes", "said"),
+    [
+        ("x", ["tweet.read"], "can't be chosen on x"),
+        ("bluesky", ["any"], "can't be chosen on bluesky"),
+        ("linkedin", ["w_members_social"], "choose one of"),
+        ("instagram", ["instagram_manage_insights"], "choose one of.*instagram_manage_contents"),
+        ("linkedin", ["openid", "profile"], "w_member_social.*is missing"),
+    ],
+)
+def test_scopes_that_an_application_can_not_have_are_refused(platform: str, scopes: list[str], said: str):
+    """Only where a platform approves applications one by one, only what there is, and never less than the least."""
+    with pytest.raises(InputRefused, match=said):
+        apps.checked_scopes(adapter_for(platform).consent, platform, scopes)
 
 
 def test_an_account_is_connected_again_by_its_own_user_only(lanes: Lanes, desk: Desk):

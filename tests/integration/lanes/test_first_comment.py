@@ -65,9 +65,7 @@ def test_a_comment_that_never_arrived_is_sent_once_more(lanes: Lanes):
     target = commented(lanes, account)
     lose(lanes, account, "reset_before", skip=1)
     assert lanes.work_off() == ["unknown_outcome"]
-    lanes.change(
-        "UPDATE cell.post_targets SET lost_at = lost_at - interval '10 minutes' WHERE id = %(id)s", id=target
-    )
+    lanes.lost_earlier(target)
     lanes.due_now(target)
     said = lanes.work_off()
     assert said == ["unknown_outcome", "unknown_outcome", "retry_scheduled", "published"]

@@ -334,7 +334,7 @@ def test_an_edit_ends_the_lease_of_a_prepare_that_runs(lanes: Lanes, account: Ac
     "withdrawn",
     [
         "UPDATE cell.posts SET approved_version_id = NULL",
-        "UPDATE cell.tenant_state SET stopped_at = now(), stop_reason = 'crisis'",
+        "UPDATE cell.tenant_state SET stopped_at = now(), stopped_by = '{person}', stop_reason = 'crisis'",
         "UPDATE cell.accounts SET status = 'disabled'",
     ],
 )

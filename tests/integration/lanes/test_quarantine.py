@@ -17,6 +17,8 @@ from socialq.desk import cells, schedule
 from socialq.desk import holds as desk_holds
 from socialq.desk.resolve import retry
 from socialq.domain.local_time import resolve
+from socialq.store.cell import quarantines
+from socialq.store.central import cells as central_cells
 from tests.integration.lanes.world import Lanes
 
 if TYPE_CHECKING:
@@ -105,11 +107,7 @@ def look_until_settled(lanes: Lanes, target: UUID, agency: Agency) -> None:
     for _ in range(8):
         if status(lanes, target, agency) != "unknown_outcome":
             return
-        lanes.change(
-            "UPDATE cell.post_targets SET lost_at = lost_at - interval '1 hour' WHERE id = %(id)s",
-            agency,
-            id=target,
-        )
+        lanes.lost_earlier(target, agency)
         lanes.due_now(target, agency)
         lanes.handle(lanes.message(target, agency=agency, kind="look"))
     raise AssertionError("the looks never end")
@@ -417,3 +415,61 @@ def test_what_rested_at_the_backup_and_was_sent_since_warns_before_it_is_sent_ag
     moved = retry(lanes.wiring.stores, now=datetime.now(UTC), **again)
     assert moved.detail is not None
     assert "live" in moved.detail
+
+
+def test_a_check_that_another_overtakes_stops_nobody(
+    lanes: Lanes, agency: Agency, monkeypatch: pytest.MonkeyPatch
+):
+    """Two at once: the one that is behind has seen an older count than is noted by then, and the cell goes on."""
+    lanes.post(lanes.account(agency=agency))
+    lanes.relay("north")
+    quarantine = lanes.wiring.quarantine
+    assert quarantine.check("north") is None
+    overtaking = 0
+
+    def overtaken(read: Callable[..., Any]) -> Callable[..., Any]:
+        """Let another check pass between any two steps of this one, while the cell goes on working."""
+
+        def step(*given: Any, **named: Any) -> Any:
+            nonlocal overtaking
+            result = read(*given, **named)
+            if overtaking < 1:
+                overtaking += 1
+                lanes.post(lanes.account(agency=agency))
+                assert quarantine.check("north") is None
+                overtaking -= 1
+            return result
+
+        return step
+
+    for module, name in ((central_cells, "position"), (quarantines, "place")):
+        monkeypatch.setattr(module, name, overtaken(getattr(module, name)))
+    assert quarantine.check("north") is None
+    monkeypatch.undo()
+    assert lanes.alarms() == []
+    assert quarantine.check("north") is None, "and what was noted last is the most that was seen"
+
+
+def test_a_stop_by_a_person_outlasts_a_quarantine(lanes: Lanes, agency: Agency, backups: Backups):
+    """Neither what they said nor the stop itself goes with the release; everybody else's does."""
+    second = lanes.new_agency(cell="north")
+    lanes.change(
+        "UPDATE cell.tenant_state SET stopped_at = now(), stopped_by = '{person}', stop_reason = 'a crisis'",
+        agency,
+    )
+    backups.restore(backups.take())
+    done = lanes.wiring.quarantine.check("north")
+    assert done is not None
+    assert done.tenants == 2
+    read = "SELECT stopped_at IS NOT NULL AS stopped, stop_reason, stopped_by FROM cell.tenant_state"
+    assert lanes.rows(read, agency)[0]["stop_reason"] == "a crisis"
+    assert "restored" in lanes.rows(read, second)[0]["stop_reason"]
+
+    assert lanes.wiring.quarantine.release("north") == [second.tenant.id]
+
+    [mine], [other] = lanes.rows(read, agency), lanes.rows(read, second)
+    assert mine == {"stopped": True, "stop_reason": "a crisis", "stopped_by": ["person"]}
+    assert other == {"stopped": False, "stop_reason": None, "stopped_by": []}
+    assert {row["key"] for row in desk_holds.list_all(lanes.wiring.stores)} == {str(agency.tenant.id)}
+    assert lanes.alarms() == []
+    assert lanes.wiring.quarantine.release("north") == []

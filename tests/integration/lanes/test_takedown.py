@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import requests
 
 from socialq.desk.resolve import retry
 from socialq.domain.errors import InputRefused
@@ -14,6 +15,7 @@ from socialq.domain.keys import publication_key
 from socialq.domain.outcomes import Accepted
 from socialq.store import views
 from socialq.store.takedown_store import PostgresTakedowns
+from tests.integration.cases.connecting import connected
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -223,9 +225,7 @@ def test_nothing_is_called_taken_down_while_another_part_may_be_live(lanes: Lane
     for _ in range(10):
         if lanes.row(target)["status"] != "unknown_outcome":
             break
-        lanes.change(
-            "UPDATE cell.post_targets SET lost_at = lost_at - interval '1 day' WHERE id = %(id)s", id=target
-        )
+        lanes.lost_earlier(target)
         lanes.due_now(target)
         lanes.handle(lanes.message(target, kind="look"))
     lanes.sandbox.faults([])
@@ -270,3 +270,26 @@ def test_a_target_that_was_moved_meanwhile_is_left_alone(lanes: Lanes):
     )
     assert begun is None
     assert tries(lanes, target) == []
+
+
+def meta_post(lanes: Lanes, platform: str, text: str) -> tuple[Account, UUID]:
+    account = connected(lanes, platform)
+    return account, published(lanes, account, text)
+
+
+@pytest.mark.parametrize("platform", ["facebook", "threads"])
+def test_what_is_gone_already_is_proven_by_reading(lanes: Lanes, platform: str):
+    """Meta's "not found" is no proof: while the account's own posts can't be read, nobody says that it is gone."""
+    account, target = meta_post(lanes, platform, "Gone by hand")
+    work = lanes.work(target)
+    [(_, remote_id)] = PostgresTakedowns(lanes.wiring.stores).live(work.target)
+    requests.delete(
+        f"{account.row['base_url']}/{remote_id}",
+        headers={"Authorization": f"Bearer {account.opened()}"},
+        timeout=5,
+    ).raise_for_status()
+    rule = {"platform": platform, "account": account.name, "step": "look", "kind": "refuse_500"}
+    lanes.sandbox.faults([{**rule, "times": None}])
+    assert [taken.state for taken in take_down(lanes, target)] == ["unknown"]
+    lanes.sandbox.faults([])
+    assert [taken.state for taken in take_down(lanes, target)] == ["taken_down"]

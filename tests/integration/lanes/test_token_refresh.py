@@ -46,7 +46,10 @@ def works(account: Account, token: str | None = None) -> bool:
 def test_eight_workers_refresh_one_account_with_one_rotation(
     lanes: Lanes, make_wiring: Callable[..., Wiring], empty_database: str
 ):
-    """One of them asks X; the others use what it left, or wait for it; all of them end with a token that works."""
+    """One of them asks X; the others use what it left, or wait for it; all of them end with a token that works.
+
+    (trypostit/trypost#126, PR 171)
+    """
     account = lanes.account()
     target = lanes.post(account)
     account.ends_in(-1)

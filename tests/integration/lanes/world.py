@@ -217,6 +217,14 @@ class Lanes:
         with self.wiring.stores.cell_of(tenant).app.transaction(tenant=tenant, actor=ACTOR) as session:
             session.run(sql, params)
 
+    def lost_earlier(self, target: UUID, agency: Agency | None = None, *, minutes: float = 60.0) -> None:
+        """Let the request whose answer was lost lie that much earlier: what is not listed counts as absent then."""
+        for sql in (
+            "UPDATE cell.post_targets SET lost_at = lost_at - %(m)s * interval '1 minute' WHERE id = %(id)s",
+            "UPDATE cell.target_parts SET marked_at = marked_at - %(m)s * interval '1 minute' WHERE target_id = %(id)s",
+        ):
+            self.change(sql, agency, id=target, m=minutes)
+
     def central(self, sql: str, **params: Any) -> list[dict[str, Any]]:
         return self.wiring.stores.central.autocommit(sql, params)
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+import requests
 
 from socialq.desk import clients, connect, deauthorise, switching, tenants
 from socialq.local.dev_keys import development_settings
 from socialq.providers.base import AppCredentials
 from socialq.providers.graph.signed_request import sign
 from socialq.settings import load_settings
+from socialq.store.cell import accounts
 from socialq.store.central import alarms
 from socialq.web import create_app
 from socialq.wiring import Wiring
@@ -62,21 +64,21 @@ class Agency:
     tenant: UUID
     client: UUID
 
-    def connect(self, page: str, app: AppCredentials) -> None:
-        """Connect a page by the consent of the one person at the sandbox's browser."""
-        self.sandbox.create_account(page, "facebook")
+    def connect(self, page: str, app: AppCredentials, platform: str = "facebook") -> None:
+        """Connect a page or account by the consent of the one person at the sandbox's browser."""
+        self.sandbox.create_account(page, platform)
         begun = self.wiring.consent_desk.begin(
             tenant=self.tenant,
             client=self.client,
-            platform="facebook",
-            base_url=f"{self.sandbox.url}/facebook",
+            platform=platform,
+            base_url=f"{self.sandbox.url}/{platform}",
             redirect_uri=BACK,
             app=app,
             actor="test",
         )
         back = brought(agree(begun.address, page).partition("#")[0])
         offer = self.wiring.consent_desk.finish(
-            platform="facebook", state=back["state"], code=back["code"], now=datetime.now(UTC)
+            platform=platform, state=back["state"], code=back["code"], now=datetime.now(UTC)
         )
         chosen = [choice.remote_user_id for choice in offer.choices]
         self.wiring.consent_desk.pick(pick=offer.pick, remote_user_ids=chosen, actor="test")
@@ -112,6 +114,12 @@ def acme(wiring: Wiring, sandbox: RunningSandbox, app: AppCredentials) -> Agency
     return made
 
 
+def opened(wiring: Wiring, acme: Agency, account: dict[str, Any]) -> str:
+    """The account's token in the clear."""
+    place = {"tenant_id": acme.tenant, "table": "accounts", "row_id": account["id"]}
+    return wiring.vault.decrypt(account["access_token"], **place, field="access_token")
+
+
 def signed(account: dict[str, Any], app: AppCredentials, **change: Any) -> dict[str, str]:
     """What the platform sends for the person who connected an account."""
     payload = {
@@ -134,6 +142,30 @@ def test_whoever_removes_the_application_is_told_to_the_owner(
         (alarm,) = alarms.open_alarms(session)
     assert alarm["tenant_id"] == acme.tenant
     assert "facebook:mill_page must be connected again" in alarm["message"]
+
+
+@pytest.mark.parametrize("platform", ["instagram", "threads"])
+def test_every_platform_of_meta_names_the_person_as_its_callbacks_do(
+    wiring: Wiring, sandbox: RunningSandbox, browser: FlaskClient, platform: str
+) -> None:
+    """By the number that is good for this application alone, which on Instagram is not the account's own."""
+    made = sandbox.control("POST", "/_apps", {"platform": platform, "redirect_uris": [BACK]})
+    app = AppCredentials(client_id=made["client_id"], client_secret=made["client_secret"])
+    acme = agency(wiring, sandbox, f"acme-{platform}")
+    acme.connect("mill.bakes", app, platform)
+    (account,) = acme.rows()
+    asked = requests.get(
+        f"{sandbox.url}/{platform}/me",
+        params={"fields": "id"},
+        headers={"Authorization": f"Bearer {opened(wiring, acme, account)}"},
+        timeout=5,
+    ).json()
+    assert (asked["id"] == account["remote_user_id"]) is (platform == "threads")
+    answer = browser.post(
+        f"/oauth/deauthorise/{app.client_id}", data=signed(account, app, user_id=asked["id"])
+    )
+    assert (answer.status_code, answer.json) == (200, {"accounts": 1})
+    assert acme.statuses() == {"mill.bakes": "needs_reconnect"}
 
 
 def test_connecting_again_ends_it_and_a_late_callback_harms_nothing(
@@ -203,20 +235,39 @@ def test_a_deletion_takes_tokens_and_names_and_can_be_seen(
     page = browser.get(urlsplit(told["url"]).path)
     assert page.status_code == 200
     assert "1 account was concerned" in page.text
+    told_of = page.text.replace("&#39;", "'")
+    assert "display name and your id were deleted" in told_of
+    assert "so does the account's handle" in told_of
     (after,) = acme.rows()
     assert after["status"] == "needs_reconnect"
     assert (after["granted_by"], after["display_name"], after["refresh_token"]) == (None, "", None)
-    token = wiring.vault.decrypt(
-        after["access_token"],
-        tenant_id=acme.tenant,
-        table="accounts",
-        row_id=after["id"],
-        field="access_token",
-    )
-    assert token == "deleted"
+    assert after["handle"] == before["handle"]
+    assert opened(wiring, acme, after) == "deleted"
     found = deauthorise.deletion(wiring.stores, told["confirmation_code"])
     assert found is not None
     assert before["granted_by"] not in repr(found)
+
+
+def test_who_connects_anew_while_a_deletion_is_worked_off_keeps_the_new_tokens(
+    acme: Agency, app: AppCredentials, browser: FlaskClient, wiring: Wiring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between marking and forgetting: what was granted after the request was signed is not what it speaks of."""
+    with wiring.stores.cell_of(acme.tenant).app.transaction(tenant=acme.tenant) as session:
+        session.run("UPDATE cell.accounts SET connected_at = connected_at - interval '1 minute'")
+    (before,) = acme.rows()
+    real = accounts.forget_person
+
+    def overtaken(session: Any, account_id: UUID, **given: Any) -> None:
+        monkeypatch.undo()
+        acme.connect("mill_page", app)
+        real(session, account_id, **given)
+
+    monkeypatch.setattr(accounts, "forget_person", overtaken)
+    earlier = int(datetime.now(UTC).timestamp()) - 10
+    browser.post(f"/oauth/deletion/{app.client_id}", data=signed(before, app, issued_at=earlier))
+    (after,) = acme.rows()
+    assert (after["status"], after["granted_by"]) == ("active", before["granted_by"])
+    assert after["access_token"] != before["access_token"]
 
 
 def test_an_unknown_code_is_not_found(browser: FlaskClient) -> None:

@@ -110,6 +110,14 @@ def test_absence_counts_only_after_the_platforms_lag():
     assert move.to is S.RETRY_SCHEDULED
 
 
+def test_absence_counts_only_after_the_request_can_run_no_longer():
+    """Its connection broke a second after the mark: the platform may take as long as any request, and then list it."""
+    lost = looked_for(looks_done=2, lost_seconds_ago=900.0, lag=900.0)
+    broke_early = replace(lost, part=replace(lost.part, marked_at=NOW - timedelta(seconds=901)))
+    move = after_look(broke_early, ABSENT, RULES).move
+    assert (move.to, move.next_at) == (S.UNKNOWN_OUTCOME, NOW + timedelta(seconds=RULES.request_seconds - 1))
+
+
 def test_the_first_finished_look_frees_the_account():
     """The account's other targets need not wait for all looks; a look that failed frees nothing."""
     decision = after_look(looked_for(looks_done=0), ABSENT, RULES)
@@ -175,7 +183,11 @@ def test_a_duplicate_answer_after_an_unknown_is_not_asked_for_without_end():
     """The platform says it is there, and looks don't find it: after the second time a person decides."""
     part = replace(MARKED, unknown_count=1)
     decision = after_failure(in_flight(part=part), Duplicate(evidence=SAID), RULES)
-    counted = replace(part, unknown_count=part.unknown_count + int(decision.count_unknown))
+    counted = replace(
+        part,
+        unknown_count=part.unknown_count + int(decision.count_unknown),
+        marked_at=NOW - timedelta(seconds=601),
+    )
     target = target_in(S.UNKNOWN_OUTCOME, attempt_count=2, looks_done=2, lost_at=NOW - timedelta(seconds=600))
     again = situation(target, counted, any_live=False, parts_after=0, lag=5.0)
     assert after_look(again, ABSENT, RULES).move.to is S.NEEDS_ATTENTION

@@ -129,6 +129,8 @@ def test_only_what_is_certain_clears_a_mark(way):
         assert situation.target.looks_done + 1 >= len(RULES.look_delays_seconds)
         assert lost_at is not None
         assert lost_at + lag <= NOW
+        assert situation.part.marked_at is not None
+        assert situation.part.marked_at + timedelta(seconds=RULES.request_seconds) + lag <= NOW
         assert situation.part.unknown_count < 2
     if outcome is None:
         assert decide is after_lease_end or situation.target.status is not S.PUBLISHING

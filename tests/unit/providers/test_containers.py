@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,10 +13,11 @@ import pytest
 from socialq.domain.outcomes import Prepared, Rejected, Transient
 from socialq.providers.base import AccountAccess, MediaItem, Part
 from socialq.providers.containers.addresses import api_of, root_of
-from socialq.providers.containers.stored import known, may_rebuild
+from socialq.providers.containers.stored import known, lost, may_rebuild
 from socialq.providers.http import Answer, Call
 from socialq.providers.instagram import Instagram
 from socialq.providers.threads import Threads
+from tests.unit.providers.graph.script import answer, error
 
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
 LINK = "https://files.example.com/media/kX92hs0aVerySecretWord.jpg"
@@ -89,6 +91,7 @@ def next_names(prepared: dict[str, Any], **more: Any) -> list[str]:
 
 MINUTES, HOURS = timedelta(minutes=1), timedelta(hours=1)
 QUOTA = {"quota": {"known": True}}
+LOST = lost(at=NOW)
 STORED = {
     "nothing": ({}, ["container"]),
     "made": ({"container": made()}, ["container:ready"]),
@@ -117,6 +120,30 @@ STORED = {
         {"container": made(), "container:ready": {"gone": True}, "container.2": made("2")},
         ["container.2:ready"],
     ),
+    "lost at its publish": (
+        {"container": made(ago=5 * MINUTES), "container:ready": ready(), "container:ready.2": LOST, **QUOTA},
+        ["container:ready.3"],
+    ),
+    "lost, and there all the same": (
+        {
+            "container": made(ago=5 * MINUTES),
+            "container:ready": ready(),
+            "container:ready.2": LOST,
+            "container:ready.3": ready(),
+            **QUOTA,
+        },
+        [],
+    ),
+    "lost twice": (
+        {
+            "container": made(ago=5 * MINUTES),
+            "container:ready": ready(),
+            "container:ready.2": LOST,
+            "container:ready.3": ready(),
+            "container:ready.4": LOST,
+        },
+        ["container.2"],
+    ),
     "unreadable": ({"container": {"id": "not an id"}}, ["container.2"]),
 }
 
@@ -138,6 +165,10 @@ STORED_OF_A_CAROUSEL = {
     "both ready": ({**CHILDREN, **SEEN}, ["container"]),
     "one gone": ({**CHILDREN, **SEEN, "child.2:ready": {"gone": True}}, ["child.2.2"]),
     "one too old": ({**CHILDREN, **SEEN, "child.1": made("1", ago=21 * HOURS)}, ["child.1.2"]),
+    "whole lost twice": (
+        {**CHILDREN, **SEEN, "container": made("3"), "container:ready": LOST, "container:ready.2": LOST},
+        ["child.1:ready.2", "child.2:ready.2"],
+    ),
     "whole made": ({**CHILDREN, **SEEN, "container": made("3")}, ["container:ready"]),
     "whole ready, files over": (
         {"container": made("3"), "container:ready": ready(), **QUOTA, "child.1": made("1", ago=21 * HOURS)},
@@ -172,6 +203,30 @@ def test_a_container_that_is_not_ready_is_never_published() -> None:
     assert call.form == (("creation_id", "77"),)
     with pytest.raises(ValueError, match="no container"):
         adapter(Clock(NOW + 2 * HOURS)).publish_call(ACCOUNT, part(), prepared)
+
+
+@pytest.mark.parametrize(
+    ("subcode", "ago", "learns"),
+    [
+        (4279009, 5 * MINUTES, True),
+        (2207006, 5 * MINUTES, True),
+        (2207008, 5 * MINUTES, True),
+        (2207052, 5 * MINUTES, True),
+        (4279009, MINUTES, False),
+        (2207027, 5 * MINUTES, False),
+    ],
+)
+def test_a_publish_that_finds_no_container_tells_the_next_try(
+    subcode: int, ago: timedelta, learns: bool
+) -> None:
+    """What was just made may only not be seen yet, and what is not ready is awaited: neither is a loss."""
+    prepared = {"container": made("77", ago=ago), "container:ready": ready()}
+    call = adapter().publish_call(ACCOUNT, part(), prepared)
+    refusal = answer(400, error(24, subcode))
+    outcome = adapter().read_publish(replace(refusal, subject=call.subject), part())
+    assert isinstance(outcome, Transient), outcome
+    assert outcome.learned == ({"container:ready.2": LOST} if learns else {})
+    assert len(next_names({**prepared, **QUOTA, **outcome.learned})) == (1 if learns else 0)
 
 
 def test_two_rebuilds_are_the_most() -> None:

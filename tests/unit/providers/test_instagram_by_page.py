@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from socialq.domain.outcomes import AuthLost
+import pytest
+
+from socialq.domain.outcomes import AuthLost, Transient
 from socialq.providers.base import AppCredentials, Connection
 from socialq.providers.consent import Channel, Granted
 from socialq.providers.http import Answer, Call
@@ -90,7 +92,7 @@ def test_each_page_names_its_instagram_account_or_says_that_it_has_none() -> Non
         "paging": {"cursors": {"after": "next-one"}, "next": "https://graph.facebook.com/leads-elsewhere"},
     }
     second = {"data": [{"id": "2", "name": "Barn", "access_token": "other"}, "nonsense"]}
-    facebook = Facebook(accounts=[first, second])
+    facebook = Facebook(me={"id": "501"}, accounts=[first, second])
     found = CONSENT.channels(facebook, base_url=BASE, granted=granted())  # type: ignore[arg-type]
     assert isinstance(found, list)
     mill, barn = found
@@ -103,14 +105,23 @@ def test_each_page_names_its_instagram_account_or_says_that_it_has_none() -> Non
         None,
     )
     assert "no professional Instagram account" in (barn.problem or "")
-    assert dict(facebook.asked[1].params)["after"] == "next-one"
-    assert all(call.url.startswith(f"{BASE}/v26.0/me/") for call in facebook.asked)
+    assert dict(facebook.asked[2].params)["after"] == "next-one"
+    assert all(call.url.startswith(f"{BASE}/v26.0/me") for call in facebook.asked)
+    assert {mill.granted_by, barn.granted_by} == {"501"}
+
+
+@pytest.mark.parametrize("paging", [{"next": "https://x"}, {"next": 5}, "odd", {"next": "x", "cursors": {}}])
+def test_a_list_of_pages_that_can_not_be_read_to_its_end_is_told(paging: Any) -> None:
+    """A Page that is missing from the choice would be taken for one that was not allowed."""
+    facebook = Facebook(me={"id": "501"}, accounts={"data": [{"id": "1"}], "paging": paging})
+    found = CONSENT.channels(facebook, base_url=BASE, granted=granted())  # type: ignore[arg-type]
+    assert isinstance(found, Transient)
 
 
 def test_a_lost_login_is_told() -> None:
     """Neither an empty list nor a crash."""
     lost = {"_status": 400, "error": {"code": 190, "message": "Session has expired"}}
-    facebook = Facebook(accounts=lost)
+    facebook = Facebook(me=lost, accounts=lost)
     assert isinstance(CONSENT.channels(facebook, base_url=BASE, granted=granted()), AuthLost)  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from socialq.desk.options import read_options, unknown_options
+from socialq.desk.options import read_options, unknown_options, written_options
 from socialq.domain.errors import InputRefused
 from socialq.providers.base import MediaItem, Part
 from socialq.providers.options import Option, UnreadableOptionError, read_value
@@ -121,3 +121,24 @@ def test_what_one_of_the_platforms_knows_is_no_stranger():
     adapters = [adapter_for("x"), adapter_for("mastodon")]
     assert unknown_options({"spoiler_text": "News"}, adapters) == []
     assert [one.value for one in unknown_options({"topic_tag": "a"}, adapters)] == ["topic_tag"]
+
+
+def test_stored_choices_are_written_as_a_person_writes_them() -> None:
+    """By name, what is nested with dots: reading them again gives the same."""
+    adapters = [adapter_for("bluesky"), adapter_for("mastodon")]
+    given = ["visibility=unlisted", "sensitive=no", "languages=en,de", "link_card.title=A=B"]
+    known = {option.name for adapter in adapters for option in adapter.options}
+    chosen = [one for one in given if one.partition("=")[0] in known]
+    assert len(chosen) >= 3
+    options = read_options(chosen, adapters=adapters)
+    assert sorted(chosen) == written_options(options)
+    assert read_options(written_options(options), adapters=adapters) == options
+
+
+def test_a_choice_of_one_account_that_is_taken_back_says_so() -> None:
+    """It goes over everybody's: without a value there is none there, while the post's own is just left out."""
+    [mastodon] = [adapter_for("mastodon")]
+    before = {"visibility": "public", "sensitive": True}
+    taken = {"adapters": [mastodon], "before": before}
+    assert read_options(["visibility="], **taken) == {"sensitive": True}
+    assert read_options(["visibility="], **taken, of_account=True) == {"visibility": None, "sensitive": True}

@@ -142,6 +142,8 @@ def test_what_an_answer_says_is_kept_without_a_token() -> None:
         (400, error("ExpiredToken"), "AuthLost"),
         (429, error("RateLimitExceeded"), "RateLimited"),
         (500, error("InternalServerError"), "Unknown"),
+        (408, {}, "Unknown"),
+        (200, "<html>", "Unknown"),
     ],
 )
 def test_a_deletion_says_what_it_came_to(status: int, body: object, outcome: str) -> None:

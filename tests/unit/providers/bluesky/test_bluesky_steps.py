@@ -226,6 +226,17 @@ def test_a_look_takes_a_post_that_was_edited_since() -> None:
     assert isinstance(look("nonsense"), CannotTell)
 
 
+def test_a_record_that_belongs_to_another_part_is_no_proof_that_ours_is_absent() -> None:
+    """Under our key lies what another part has: a repeat would be answered with that id, so nobody says absent."""
+    one = part("as it was written")
+    record = {"text": one.text, "createdAt": created_at(one)}
+    script = Script(answer(200, {"uri": "x", "cid": CID, "value": record}))
+    claimed = frozenset({record_uri(DID, record_key(one))})
+    said = Bluesky().look(script.http, ACCOUNT, one, sent_after=NOW, claimed_ids=claimed, prepared={})
+    assert isinstance(said, CannotTell)
+    assert "another part" in said.failure.evidence.message
+
+
 def test_what_is_no_posts_address_can_not_be_taken_down() -> None:
     """Nothing is deleted by guess."""
     assert Bluesky().takedown_call(ACCOUNT, remote_id="17") is None

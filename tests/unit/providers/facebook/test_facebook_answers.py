@@ -99,7 +99,10 @@ def test_a_post_that_was_just_accepted_may_only_be_unseen(
     ("status", "body", "expected"),
     [
         (200, {"success": True}, "TakenDown"),
-        (400, error(100, 33), "TakenDown"),
+        (400, error(100, 33), "Unknown"),
+        (500, error(100, 33), "Unknown"),
+        (408, error(190), "Unknown"),
+        (503, error(4), "Unknown"),
         (200, {"success": False}, "Unknown"),
         (200, b"oops", "Unknown"),
         (500, error(1), "Unknown"),
@@ -109,7 +112,7 @@ def test_a_post_that_was_just_accepted_may_only_be_unseen(
     ],
 )
 def test_each_answer_to_a_deletion(status: int, body: Any, expected: str) -> None:
-    """Gone already counts as taken down; what nobody can read may be repeated."""
+    """What is not found may only not be seen; what nobody can read, or a 5xx left open, may be repeated."""
     outcome = Facebook().read_takedown(answer(status, body))
     assert type(outcome).__name__ == expected, outcome
     assert isinstance(outcome, TakenDown) or "token" not in outcome.evidence.message

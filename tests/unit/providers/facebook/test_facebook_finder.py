@@ -102,6 +102,19 @@ def test_the_photos_that_were_uploaded_tell_more_than_words() -> None:
     assert found(look(Script(listing(older_alike)), part, **stored)) is None
 
 
+@pytest.mark.parametrize(
+    ("photos", "kind"), [(("55",), CannotTell), (("41",), Found), ((None,), Found), ((), Absent)]
+)
+def test_the_same_words_on_other_photos_are_not_adopted(photos: Any, kind: type[object]) -> None:
+    """Posted by hand, it is not ours: the photo that was uploaded is told to be another, so nobody can tell."""
+    stored = {"media.1": {"id": "41", "at": NOW.isoformat()}}
+    part = replace(PART, media=(png(),))
+    result = look(Script(listing(post(1, photos=photos))), part, **stored)
+    assert isinstance(result, kind), result
+    if isinstance(result, CannotTell):
+        assert result.failure.evidence.code == "facebook.look_other_photos"
+
+
 def test_an_album_is_counted_by_what_is_in_it() -> None:
     """Its photos stand one level below."""
     part = replace(PART, media=(png(), png(media_id="m2")))

@@ -15,7 +15,7 @@ from socialq.providers.base import AccountAccess, AppCredentials, Part
 from socialq.providers.facebook import Facebook
 from socialq.providers.facebook.consent import FacebookConsent
 from socialq.providers.facebook.hosts import api, consent_page, is_upload_address, video_api
-from socialq.providers.facebook.pieces import open_range
+from socialq.providers.pieces import open_piece
 from tests.pictures import png
 from tests.unit.providers.graph.script import NOW, Script, answer
 from tests.videos import mp4
@@ -172,5 +172,5 @@ def test_a_range_of_a_file_is_read_as_a_file(
     """Piece by piece, and closed with its file."""
     path = tmp_path / "digits"
     path.write_bytes(b"0123456789")
-    with open_range(lambda: path.open("rb"), start=start, length=length) as piece:
+    with open_piece(lambda: path.open("rb"), start=start, length=length) as piece:
         assert b"".join(iter(lambda: piece.read(2), b"")) == expected

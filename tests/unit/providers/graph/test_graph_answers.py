@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialq.domain.outcomes import Ours, RateLimited, Rejected
-from socialq.providers.graph.answers import meaning_of, read_failure, read_refusal, read_usage
+from socialq.domain.outcomes import Ours, RateLimited, Rejected, Unknown
+from socialq.providers.graph.answers import (
+    COMMON,
+    Meaning,
+    meaning_of,
+    read_failure,
+    read_refusal,
+    read_usage,
+)
 from socialq.providers.graph.said import error_of, graph_id, web_address
 from tests.unit.providers.graph.script import OWN, PLAIN, answer, error
 
@@ -71,6 +78,19 @@ def test_each_refusal_is_told_as_what_it_is(
     outcome = read_refusal(refusal, PLAIN)
     assert (type(outcome).__name__, outcome.evidence.code) == (publish, f"plain.{name}")
     assert type(read_failure(refusal, PLAIN)).__name__ == otherwise
+
+
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
+@pytest.mark.parametrize("row", COMMON, ids=lambda row: row.name)
+def test_a_server_error_leaves_open_what_was_published_whatever_number_it_holds(
+    row: Meaning, status: int
+) -> None:
+    """The post may be stored by then: none of Meta's numbers turns a 5xx or 408 of the publish step into a refusal."""
+    for code in row.codes:
+        for subcode in row.subcodes or {None}:
+            outcome = read_refusal(answer(status, error(code, subcode)), PLAIN)
+            assert isinstance(outcome, Unknown), (code, subcode)
+            assert meaning_of(answer(400, error(code, subcode)), PLAIN) == row or len(row.codes) > 1
 
 
 def test_a_pair_of_numbers_counts_before_the_code_alone() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialq.providers.graph.usage import most_used_percent, regain_seconds, used_up
+from socialq.providers.graph.usage import regain_seconds, used_up
 from socialq.providers.messages import Headers
 
 FULL = {"call_count": 100, "total_time": 20, "total_cputime": 20}
@@ -61,12 +61,6 @@ def test_what_is_used_up_says_for_how_long_and_for_whom(
 ) -> None:
     """Percentages of a hundred stop; minutes to regain access are the wait; the application's limit counts first."""
     assert used_up(headers(**told)) == expected
-
-
-def test_the_highest_percentage_is_told() -> None:
-    """Of all headers and measures."""
-    assert most_used_percent(headers(x_app_usage=SOME, x_page_usage={"total_time": 77})) == 77
-    assert most_used_percent(Headers()) == 0
 
 
 ANY = st.recursive(

@@ -15,11 +15,13 @@ from socialq.domain.outcomes import (
     PermissionLost,
     RateLimited,
     Rejected,
+    TakenDown,
     Transient,
     Unknown,
 )
 from socialq.providers.base import Part
 from socialq.providers.http import Answer, Headers
+from socialq.providers.linkedin.adapter import LinkedIn
 from socialq.providers.linkedin.answers import read_created, read_failure
 
 POST = Part(number=1, text="Words", key="k")
@@ -55,6 +57,9 @@ TABLE = {
     "version over": (error(426, "NONEXISTENT_VERSION"), Ours, Ours),
     "version over, in no words": (answer(426, b""), Ours, Ours),
     "not found": (error(404, "NOT_FOUND"), Rejected, Rejected),
+    "gone": (error(410, "GONE"), Rejected, Rejected),
+    "gone, says a page": (answer(410, b"<html>Gone</html>"), Transient, Transient),
+    "gone with its version": (error(410, "NONEXISTENT_VERSION"), Ours, Ours),
     "timeout": (error(408), Unknown, Transient),
     "conflict": (error(409, "CONFLICT"), Transient, Transient),
     "duplicate by code": (error(422, "DUPLICATE_POST", "Content is a duplicate"), Duplicate, Rejected),
@@ -175,3 +180,27 @@ def test_a_version_that_is_over_pauses_the_platform() -> None:
     assert isinstance(outcome, Ours)
     assert outcome.scope == "platform"
     assert "20240501" in outcome.evidence.message
+
+
+TAKEDOWNS = {
+    "deleted, or gone already": (answer(204), TakenDown),
+    "not there": (error(404, "NOT_FOUND", "Could not find entity: urn:li:share:7"), TakenDown),
+    "gone": (error(410, "GONE"), TakenDown),
+    "not there, says a page": (answer(404, b"<html>Not Found</html>"), Unknown),
+    "not there, says other JSON": (answer(404, {"detail": "no route"}), Unknown),
+    "gone, says a page": (answer(410, b"<html>Gone</html>"), Unknown),
+    "no such resource": (error(404, "RESOURCE_NOT_FOUND", "No virtual resource found"), Rejected),
+    "version over": (error(410, "NONEXISTENT_VERSION"), Ours),
+    "odd success": (answer(200, b"<html>"), Unknown),
+    "timeout": (error(408), Unknown),
+    "server error": (error(500, "INTERNAL_SERVER_ERROR"), Unknown),
+    "unavailable": (answer(503, b"<html>"), Unknown),
+    "denied": (error(403, "ACCESS_DENIED"), PermissionLost),
+}
+
+
+@pytest.mark.parametrize("name", TAKEDOWNS)
+def test_a_takedown_is_done_when_linkedin_says_so(name: str) -> None:
+    """Gone already counts; a page that is not the API's own says nothing, and neither does a server's fault."""
+    given, outcome = TAKEDOWNS[name]
+    assert isinstance(LinkedIn().read_takedown(given), outcome)

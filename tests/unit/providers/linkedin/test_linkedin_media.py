@@ -207,3 +207,13 @@ def test_what_is_not_prepared_is_never_posted_without_its_file(stub: Stub) -> No
     """That would be a bug, and is refused as one."""
     with pytest.raises(ValueError, match="not prepared"):
         asset_urns(account(stub.url), part(), {}, now=NOW)
+
+
+def test_an_upload_address_is_not_shown(stub: Stub, http: Http) -> None:
+    """Whoever has it can replace the file: it stands in no repr, as a step's arguments would in a log."""
+    last = len(CONTENT) - 1
+    video = first_step(http, stub, video_at(f"{stub.url}/secret-place", (0, last)), mime_type="video/mp4")
+    assert isinstance(video, Prepared)
+    (step,) = ADAPTER.prepare_steps(account(stub.url), part("video/mp4"), {"media.1": in_force(video)})
+    assert step.name == "media.1:piece.0"
+    assert "secret-place" not in repr(step.run)

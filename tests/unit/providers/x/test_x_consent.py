@@ -108,12 +108,18 @@ def test_what_is_no_token_is_no_grant(http: Http, stub: Stub, body: Any, status:
         (answer(200, {"data": {"deleted": False}}), Unknown),
         (answer(204, b""), Unknown),
         (answer(500, b""), Unknown),
+        (answer(408, b""), Unknown),
+        (answer(404, b"<html>Not Found</html>"), Unknown),
+        (answer(404, {}), Unknown),
+        (answer(410, b"<html>Gone</html>"), Unknown),
+        (answer(410, problem(410, "Gone")), TakenDown),
+        (answer(503, problem(503, "Service Unavailable")), Unknown),
         (answer(401, problem(401, "Unauthorized")), AuthLost),
         (answer(403, problem(403, "You are not authorized to delete this Tweet.")), PermissionLost),
     ],
 )
 def test_a_takedown_is_done_when_x_says_so(given: Any, kind: type):
-    """Gone already counts."""
+    """Gone already counts; a page that is not the API's own says nothing, and neither does a server's fault."""
     assert isinstance(X().read_takedown(given), kind)
 
 

@@ -1,6 +1,7 @@
-"""A range of a file's bytes, read as if it were a file of its own.
+"""A piece of a file, read as if it were a file of its own.
 
-What must stay true: no range is held in memory; one that reaches the end has no end of its own, so that a file that
+A file and a place in it arrive; a stream leaves.
+What must stay true: no piece is held in memory; one that reaches the end has no end of its own, so that a file that
 has grown is noticed when it is sent.
 """
 
@@ -12,30 +13,30 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SKIP_BYTES: Final = 64 * 1024
+_SKIPPED_AT_ONCE_BYTES: Final = 64 * 1024
 
 
-def open_range(open_file: Callable[[], BinaryIO], *, start: int, length: int | None) -> BinaryIO:
-    """Open a file from byte `start`, `length` bytes of it or, with None, all that follows."""
+def open_piece(open_file: Callable[[], BinaryIO], *, start: int, length: int | None) -> BinaryIO:
+    """Open `length` bytes of a file from byte `start` on; None: all that follows."""
     stream = open_file()
     try:
         _skip(stream, start)
     except BaseException:
         stream.close()
         raise
-    return cast("BinaryIO", _Range(stream, length))
+    return cast("BinaryIO", _Piece(stream, length))
 
 
 def _skip(stream: BinaryIO, count: int) -> None:
     if stream.seekable():
         stream.seek(count)
         return
-    while count > 0 and (piece := stream.read(min(_SKIP_BYTES, count))):
+    while count > 0 and (piece := stream.read(min(_SKIPPED_AT_ONCE_BYTES, count))):
         count -= len(piece)
 
 
-class _Range(io.RawIOBase):
-    """The next bytes of a stream; closes the stream with itself."""
+class _Piece(io.RawIOBase):
+    """The next bytes of a stream, `left` of them at most; closes the stream with itself."""
 
     def __init__(self, stream: BinaryIO, left: int | None) -> None:
         super().__init__()
