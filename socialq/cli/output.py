@@ -105,6 +105,14 @@ def minute(instant: datetime | None) -> str:
     return "" if instant is None else f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
+def span(seconds: float) -> str:
+    """Write a length of time for people, in its largest fitting unit: "40 s", "12 min", "5 h", "3 days"."""
+    for unit, length, up_to in (("s", 1, 100), ("min", 60, 100), ("h", 3600, 48)):
+        if seconds / length < up_to:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
+
+
 def lateness_of(instants: InstantsView) -> str | None:
     """Say how late a target was, gap by gap; None: nobody has claimed it yet."""
     gaps = (

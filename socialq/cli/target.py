@@ -12,6 +12,7 @@ from socialq.cli.opening import actor, opened
 from socialq.cli.output import cell, console, json_option, lateness_of, minute, print_json, status, table
 from socialq.domain.contents import COMMENT
 from socialq.domain.errors import InputProblem, InputRefused, shown
+from socialq.domain.states import NextKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,9 +58,12 @@ def show_one(*, target_id: UUID, tenant: str | None, as_json: bool) -> None:
 @command.command("retry")
 @_target
 @_tenant
+@click.option(
+    "--without-looking", is_flag=True, help="Send it on your word: you have seen that it is not live."
+)
 @json_option
-def retry(*, target_id: UUID, tenant: str | None, as_json: bool) -> None:
-    """Send a target again, now; only this one."""
+def retry(*, target_id: UUID, tenant: str | None, without_looking: bool, as_json: bool) -> None:
+    """Send a target again, now; only this one. Where it can be, it is looked for first."""
     from socialq.desk import resolve
 
     with opened() as wiring:
@@ -70,9 +74,16 @@ def retry(*, target_id: UUID, tenant: str | None, as_json: bool) -> None:
             target_id=target_id,
             now=datetime.now(UTC),
             publish_by_hours=wiring.settings.publish_by_hours,
+            look_first=not without_looking,
+            scheduled_looks=len(wiring.settings.look_delays_seconds),
             actor=actor(),
         )
-    _say(moved, f"Target {moved.id} is scheduled again and goes out at once.", as_json=as_json)
+    said = (
+        f"Target {moved.id} is looked for; it goes out if it is not live."
+        if moved.next_kind is NextKind.LOOK
+        else f"Target {moved.id} is scheduled again and goes out at once."
+    )
+    _say(moved, said, as_json=as_json)
 
 
 @command.command("cancel")

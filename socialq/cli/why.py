@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from socialq.cli.naming import owner_of
 from socialq.cli.opening import opened
-from socialq.cli.output import cell, console, json_option, minute, print_json, table
+from socialq.cli.output import cell, console, json_option, minute, print_json, span, table
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -41,7 +42,9 @@ def _print(why: Why) -> None:
     out.print(cell(f"{why.status or 'unreadable'}, {where}", limit=200))
     out.print(cell(f"Why: {why.because}", limit=600))
     if why.since is not None:
-        click.echo(f"Since: {minute(why.since)} UTC")
+        waited_seconds = (datetime.now(UTC) - why.since).total_seconds()
+        ago = f", for {span(waited_seconds)} now" if waited_seconds > 0 else ""
+        click.echo(f"Since: {minute(why.since)} UTC{ago}")
     out.print(cell(f"Next: {why.who}", limit=400))
     built = table("hop!", "", "what is known")
     marks = {"passed": "passed", "stopped": "STOPPED", "not_reached": "-"}

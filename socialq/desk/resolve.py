@@ -7,23 +7,27 @@ what may be live is sent again only because a person decided so, and the history
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NoReturn, assert_never
+
+from psycopg.errors import UniqueViolation
 
 from socialq.desk.links import FIELD as LINK_FIELD
 from socialq.desk.links import RemotePost, remote_post
 from socialq.desk.refusals import no_target, refusal
 from socialq.desk.tenants import cell_of
 from socialq.desk.wake import wake_relay
+from socialq.domain import sent_again
 from socialq.domain.keys import publication_key
-from socialq.domain.states import CANCELLABLE, RETRYABLE, NextKind, TargetStatus
+from socialq.domain.states import CANCELLABLE, RETRYABLE, TargetStatus
 from socialq.domain.targets import Move
 from socialq.providers.registry import UnknownPlatform, adapter_for
 from socialq.store.cell import accounts, post_targets, posts, settlements, takedowns, target_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -56,27 +60,39 @@ def retry(
     target_id: UUID,
     now: datetime,
     publish_by_hours: float = 24.0,
+    look_first: bool = True,
+    scheduled_looks: int = 3,
     actor: str,
 ) -> Target:
     """Send a target again, now; its retry budget starts anew. `detail` of the answer says what was decided.
 
-    `publish_by` moves to `publish_by_hours` from `now` (aware) if it has passed. The publication key stays.
+    What was asked of the platform before is looked for first, where it can be: it is sent only if it is not live.
+    Without `look_first`, or where nobody can look, it is sent at once, on the person's word. One of unknown outcome
+    is looked for at once. `scheduled_looks` is how many looks prove absence. `publish_by` moves to
+    `publish_by_hours` from `now` (aware) if it has passed. The publication key stays.
     """
     cell = cell_of(stores, tenant)
-    with cell.app.transaction(tenant=tenant, actor=actor) as session:
+    with _one_at_a_time(target_id), cell.app.transaction(tenant=tenant, actor=actor) as session:
         target = post_targets.lock(session, target_id)
         if target is None:
             raise no_target(target_id)
-        if target.status not in RETRYABLE:
+        if target.status not in RETRYABLE and target.status is not S.UNKNOWN_OUTCOME:
             raise _not_retryable(target)
         _check_not_taken_down(session, target_id)
-        _check_sendable(session, target)
-        unresolved = [part for part in target_parts.full_parts(session, target_id) if part.unresolved]
-        for part in unresolved:
-            target_parts.resolve_mark(
-                session, target_id=target_id, part_no=part.part_no, clear=True, count_unknown=False
+        account = _check_sendable(session, target)
+        parts = target_parts.full_parts(session, target_id)
+        last_moment = now + timedelta(hours=publish_by_hours)
+        sought = sent_again.to_look_for(target, parts) if look_first and _can_look(account) else None
+        if sought is not None:
+            target_parts.doubt(session, target_id=target_id, part_no=sought.part_no)
+            move = sent_again.looked_for_first(
+                target, sought, now=now, last_moment=last_moment, scheduled_looks=scheduled_looks
             )
-        move = _retry_move(target, unresolved, now=now, publish_by_hours=publish_by_hours)
+        elif target.status is S.UNKNOWN_OUTCOME:
+            raise _not_retryable(target)
+        else:
+            unresolved = _resolved(session, target, parts)
+            move = sent_again.at_once(target, unresolved, now=now, last_moment=last_moment)
         moved = _applied(post_targets.apply(session, target, move))
     wake_relay(cell, [moved], now=now)
     return moved
@@ -104,8 +120,8 @@ def cancel(stores: Stores, *, tenant: UUID, target_id: UUID, reason: str, actor:
                 post_targets.request_cancel(session, target_id, reason=why or "cancel requested")
                 return CancelResult.REQUESTED
             case S.PUBLISHED:
-                problem = "is published, and can't be called back from here"
-                raise refusal("target", target_id, problem, "delete the post on the platform")
+                problem = "is published, and can't be called back"
+                raise refusal("target", target_id, problem, "take it down: `socialq target take-down`")
             case S.CANCELLED:
                 raise refusal("target", target_id, "is cancelled already", "nothing is left to do")
             case S.INVALID:
@@ -146,38 +162,34 @@ def mark_published(
     return moved
 
 
-def _retry_move(
-    target: Target, unresolved: Sequence[PartState], *, now: datetime, publish_by_hours: float
-) -> Move:
-    overdue = target.publish_by is None or target.publish_by <= now
-    return Move(
-        to=S.SCHEDULED,
-        reason="retried",
-        detail=_retry_detail(unresolved),
-        next_kind=NextKind.PUBLISH,
-        next_at=now,
-        changes={
-            "tries_spent": 0,
-            "publish_at": target.publish_at or now,
-            "publish_by": now + timedelta(hours=publish_by_hours) if overdue else target.publish_by,
-            "cancel_requested": False,
-            "lost_at": None,
-            "looks_done": 0,
-            "looks_failed": 0,
-        },
-        event="target.retry",
-    )
+@contextmanager
+def _one_at_a_time(target_id: UUID) -> Iterator[None]:
+    """Refuse a look that would hold an account that another target holds: the index over the holders says so."""
+    try:
+        yield
+    except UniqueViolation as error:
+        if error.diag.constraint_name != "post_targets_account_held":
+            raise
+        problem = (
+            "can't be looked for at this moment: another post of its account is being sent or looked for"
+        )
+        raise refusal("target", target_id, problem, "wait a minute, then retry") from error
 
 
-def _retry_detail(unresolved: Sequence[PartState]) -> str | None:
-    if not unresolved:
-        return None
-    numbers = ", ".join(str(part.part_no) for part in unresolved)
-    since = min(part.marked_at for part in unresolved if part.marked_at is not None)
-    return (
-        f"sent again by a person's decision: the answer for part {numbers}, sent at"
-        f" {since:%Y-%m-%d %H:%M} UTC, was lost; if it is live already, the post is there twice"
-    )
+def _can_look(account: Row) -> bool:
+    scopes = frozenset(account["scopes"] or ())
+    adapter = adapter_for(account["platform"])
+    return adapter.finder_of(remote_user_id=account["remote_user_id"], scopes=scopes) is not None
+
+
+def _resolved(session: Session, target: Target, parts: Sequence[PartState]) -> list[PartState]:
+    """Clear the marks that nobody has resolved, on a person's word, and return them."""
+    unresolved = [part for part in parts if part.unresolved]
+    for part in unresolved:
+        target_parts.resolve_mark(
+            session, target_id=target.id, part_no=part.part_no, clear=True, count_unknown=False
+        )
+    return unresolved
 
 
 def _check_not_taken_down(session: Session, target_id: UUID) -> None:
@@ -214,8 +226,8 @@ def _not_retryable(target: Target) -> InputRefused:
     return refusal("target", target.id, problem, way_out)
 
 
-def _check_sendable(session: Session, target: Target) -> None:
-    """Refuse a retry that the guards would stop at once.
+def _check_sendable(session: Session, target: Target) -> Row:
+    """Refuse a retry that the guards would stop at once; returns the account's row.
 
     The post is only read: it comes before targets in the lock order. An edit that waits for this target's
     lock finds it scheduled then, and makes it a draft again.
@@ -228,6 +240,7 @@ def _check_sendable(session: Session, target: Target) -> None:
     post = posts.by_id(session, target.post_id)
     if post is None or post["approved_version_id"] != target.version_id:
         raise refusal("target", target.id, "is not approved as it stands", "approve its post, then retry")
+    return account
 
 
 _WHY_NOT_ACTIVE: Final = {

@@ -195,7 +195,7 @@ def counts(session: Session) -> dict[str, int]:
 
 def standing_of(line: TargetLine) -> str:
     """Return a target's status, with how much of it is live where that is only a part: no "failed" hides a post."""
-    if line.status in {"published", "cancelled"} or not line.parts_live:
+    if not line.parts_live or line.parts_live == line.parts:
         return line.status
     return f"{line.status} with {line.parts_live} of {line.parts} parts live"
 
@@ -210,7 +210,8 @@ def sentence_of(statuses: Iterable[str]) -> str:
     total = counted.total()
     if not total:
         return "cancelled" if found else "on no account"
-    published = counted.pop("published", 0)
+    published = sum(number for status, number in counted.items() if status.startswith("published"))
+    del counted["published"]
     rest = [f"{number} {status.replace('_', ' ')}" for status, number in sorted(counted.items())]
     return ", ".join([f"published on {published} of {total}", *rest])
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from socialq.desk.resolve import _NEVER_SENT, _published_move, _retry_move
+from socialq.desk.resolve import _NEVER_SENT, _published_move
 from socialq.desk.schedule import _PLANNED, Slot, _planned
+from socialq.domain import sent_again
 from socialq.domain.states import CANCELLABLE, RETRYABLE, TERMINAL, TargetStatus
 from socialq.domain.targets import Move, PartState
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 S = TargetStatus
+_LOOKS_FIRST: Final = 0.7
+"""How many retries are the usual ones; the others are on the person's word, without a look."""
 _IN_FLIGHT: Final = frozenset({S.PUBLISHING, S.UNKNOWN_OUTCOME})
 
 
@@ -71,7 +74,7 @@ class People:
 
     def retry(self, target: Target) -> bool:
         cell = self.world.cell
-        if target.status not in RETRYABLE:
+        if target.status not in RETRYABLE | {S.UNKNOWN_OUTCOME}:
             return False
         account = cell.accounts[target.account_id]
         if account.status != "active":
@@ -79,11 +82,34 @@ class People:
             cell.accounts[account.id] = replace(account, status="active", status_reason=None)
         if cell.approved[target.post_id] != target.version_id:
             return False
+        now = self.world.clock.now()
+        last_moment = now + timedelta(hours=24)
+        can_look = self.world.platforms[target.platform].finder is not None
+        sought = sent_again.to_look_for(target, cell.parts[target.id]) if can_look else None
+        if sought is not None and self.world.rng.random() < _LOOKS_FIRST:
+            holds = target.status is not S.UNKNOWN_OUTCOME or target.holds_account
+            if holds and any(
+                other.holds_account and other.account_id == target.account_id and other.id != target.id
+                for other in cell.targets.values()
+            ):
+                return False
+            for part in cell.parts[target.id]:
+                if not part.live:
+                    cleared = part.mark_cleared and part.part_no != sought.part_no
+                    count = min(part.unknown_count, 1)
+                    cell.write_part(target.id, part.part_no, mark_cleared=cleared, unknown_count=count)
+            looks = len(self.world.rules.look_delays_seconds)
+            move = sent_again.looked_for_first(
+                target, sought, now=now, last_moment=last_moment, scheduled_looks=looks
+            )
+            return cell.apply(target, move) is not None
+        if target.status is S.UNKNOWN_OUTCOME:
+            return False
         unresolved = [part for part in cell.parts[target.id] if part.unresolved]
         for part in unresolved:
             cell.write_part(target.id, part.part_no, mark_cleared=True)
         self.world.oracle.person_sends_again(target, unresolved)
-        move = _retry_move(target, unresolved, now=self.world.clock.now(), publish_by_hours=24.0)
+        move = sent_again.at_once(target, unresolved, now=now, last_moment=last_moment)
         return cell.apply(target, move) is not None
 
     def mark_published(self, target: Target) -> bool:

@@ -492,7 +492,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         'needs_attention>draft', 'needs_attention>published', 'needs_attention>scheduled',
         'needs_reconnect>cancelled', 'needs_reconnect>draft', 'needs_reconnect>published',
         'needs_reconnect>scheduled', 'failed>cancelled', 'failed>draft', 'failed>published',
-        'failed>scheduled', 'cancelled>published'
+        'failed>scheduled', 'failed>unknown_outcome', 'needs_attention>unknown_outcome',
+        'needs_reconnect>unknown_outcome', 'cancelled>published'
     ])
 $$;
 

@@ -35,6 +35,12 @@ WHERE target_id = %(target_id)s
   AND (part_no = %(part_no)s OR (%(clear)s AND part_no > %(part_no)s AND marked_at IS NOT NULL AND accepted_at IS NULL))
 """
 
+_DOUBT = """
+UPDATE cell.target_parts
+SET mark_cleared = mark_cleared AND part_no <> %(part_no)s, unknown_count = LEAST(unknown_count, 1)
+WHERE target_id = %(target_id)s AND remote_id IS NULL
+"""
+
 _ACCEPT = """
 UPDATE cell.target_parts
 SET remote_id = %(remote_id)s, permalink = %(permalink)s, remote_ref = %(remote_ref)s,
@@ -65,6 +71,11 @@ def resolve_mark(
         _RESOLVE_MARK,
         {"target_id": target_id, "part_no": part_no, "clear": clear, "unknown": int(count_unknown)},
     )
+
+
+def doubt(session: Session, *, target_id: UUID, part_no: int) -> None:
+    """Let a part that was marked once be looked for again, and one more lost answer be forgiven."""
+    session.run(_DOUBT, {"target_id": target_id, "part_no": part_no})
 
 
 def accept(

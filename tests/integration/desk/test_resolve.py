@@ -114,11 +114,13 @@ def test_an_expired_target_gets_a_new_last_moment(agency, make, again):
     assert agency.target(target_id)["publish_by"] == NOW + hours(2)
 
 
-def test_a_retry_of_what_may_be_live_is_a_persons_decision_and_says_so(agency, make, again):
+def test_a_retry_without_looking_is_a_persons_decision_and_says_so(agency, make, again):
     """The unresolved mark is cleared; the answer and the history tell that it may be there twice."""
-    target_id = make("needs_attention", part_columns=UNRESOLVED, publish_at=NOW, publish_by=NOW + hours(1))
-    moved = again(target_id)
-    assert "may" in moved.detail or "if it is live already" in moved.detail
+    target_id = make(
+        "needs_attention", part_columns=UNRESOLVED, key_instant=NOW, publish_at=NOW, publish_by=NOW + hours(1)
+    )
+    moved = again(target_id, look_first=False)
+    assert "if it is live already, the post is there twice" in moved.detail
     assert "part 1" in moved.detail
     (part,) = agency.rows("SELECT mark_cleared, marked_at FROM cell.target_parts")
     assert (part["mark_cleared"], part["marked_at"]) == (True, NOW)
@@ -126,10 +128,74 @@ def test_a_retry_of_what_may_be_live_is_a_persons_decision_and_says_so(agency, m
     assert history == [{"actor": "ann", "to_status": "scheduled", "detail": moved.detail}]
 
 
-def test_a_retry_of_what_is_certainly_not_live_has_nothing_to_warn_of(make, again):
-    """A cleared mark is resolved."""
-    target_id = make("failed", part_columns={**UNRESOLVED, "mark_cleared": True})
-    assert again(target_id).detail is None
+def test_a_retry_of_what_may_be_live_looks_first(agency, make, again):
+    """Its mark stays; every look is made again, and one more lost answer is forgiven."""
+    lost = NOW - hours(2)
+    part = {**UNRESOLVED, "marked_at": lost, "first_marked_at": lost, "unknown_count": 2}
+    target_id = make(
+        "needs_attention",
+        part_columns=part,
+        key_instant=lost,
+        lost_at=lost,
+        looks_done=3,
+        publish_at=lost,
+        publish_by=NOW - hours(1),
+        cancel_requested=True,
+    )
+    moved = again(target_id)
+    row = agency.target(target_id)
+    assert (row["status"], row["next_kind"], row["next_at"]) == ("unknown_outcome", "look", NOW)
+    assert (row["looks_done"], row["lost_at"], row["cancel_requested"]) == (0, lost, False)
+    assert row["publish_by"] > NOW
+    assert "looked for first" in moved.detail
+    (kept,) = agency.rows("SELECT mark_cleared, unknown_count FROM cell.target_parts")
+    assert kept == {"mark_cleared": False, "unknown_count": 1}
+    assert _last_event(agency, target_id) == {"seq": 2, "kind": "target.retry"}
+
+
+def test_a_retry_of_a_refused_post_looks_once(agency, make, again):
+    """Platforms have refused what they published all the same: the mark counts again until a look has seen nothing."""
+    target_id = make("failed", part_columns={**UNRESOLVED, "mark_cleared": True}, key_instant=NOW)
+    again(target_id)
+    row = agency.target(target_id)
+    assert (row["status"], row["next_kind"], row["looks_done"]) == ("unknown_outcome", "look", 2)
+    assert agency.rows("SELECT mark_cleared FROM cell.target_parts") == [{"mark_cleared": False}]
+
+
+def test_a_retry_of_an_unknown_outcome_brings_its_look_forward(agency, make, again):
+    """It takes no scheduled look's place: absence is proven no sooner."""
+    target_id = make(
+        "unknown_outcome", part_columns=UNRESOLVED, key_instant=NOW, next_at=NOW + hours(1), looks_done=1
+    )
+    again(target_id)
+    row = agency.target(target_id)
+    assert (row["status"], row["next_at"], row["looks_done"]) == ("unknown_outcome", NOW, 1)
+
+
+def test_a_retry_does_not_look_while_another_post_of_the_account_is_under_way(agency, make, again):
+    """One could be taken for the other: it is refused, and nothing is changed."""
+    make("publishing", key_instant=NOW)
+    target_id = make("needs_attention", part_columns=UNRESOLVED, key_instant=NOW)
+    before = agency.target(target_id)
+    with pytest.raises(InputRefused, match="another post of its account is being sent"):
+        again(target_id)
+    assert agency.target(target_id) == before
+
+
+def test_a_retry_of_what_was_never_asked_for_has_nothing_to_look_for(make, again):
+    """It expired before its first attempt, say: it is sent at once, and there is nothing to warn of."""
+    moved = again(make("failed", key_instant=NOW))
+    assert (moved.status, moved.detail) == ("scheduled", None)
+
+
+def test_where_nobody_can_look_a_retry_is_on_the_persons_word(stores, agency, make, again):
+    """A person's posts on LinkedIn can be read by no application."""
+    target_id = make("needs_attention", part_columns=UNRESOLVED, key_instant=NOW)
+    with stores.cell("default").app.transaction(tenant=agency.tenant) as session:
+        session.run("UPDATE cell.accounts SET platform = 'linkedin', remote_user_id = 'urn:li:person:abc'")
+    moved = again(target_id)
+    assert moved.status == "scheduled"
+    assert "if it is live already" in moved.detail
 
 
 @pytest.mark.parametrize(
@@ -209,7 +275,7 @@ def test_what_is_in_flight_is_only_asked_to_stop(agency, make, withdraw, status)
 
 @pytest.mark.parametrize(
     ("status", "said"),
-    [("published", "can't be called back"), ("cancelled", "cancelled already"), ("invalid", "edit its post")],
+    [("published", "take it down"), ("cancelled", "cancelled already"), ("invalid", "edit its post")],
 )
 def test_what_cannot_be_cancelled_is_refused(agency, make, withdraw, status, said):
     """With a way out, and nothing changed."""

@@ -102,6 +102,10 @@ def test_what_is_not_there_is_none(other_agency, read):
         (["published"] * 3, "published on 3 of 3"),
         (["published", "cancelled"], "published on 1 of 1"),
         (["cancelled", "cancelled"], "cancelled"),
+        (
+            ["published", "published with 1 of 3 parts live", "cancelled with 1 of 2 parts live"],
+            "published on 2 of 3, 1 cancelled with 1 of 2 parts live, 1 published with 1 of 3 parts live",
+        ),
         (["needs_attention", "scheduled"], "published on 0 of 2, 1 needs attention, 1 scheduled"),
         ([], "on no account"),
     ],
@@ -117,7 +121,9 @@ def test_a_sentence_says_how_a_post_stands(statuses, sentence):
         ("failed", 1, "failed with 1 of 2 parts live"),
         ("failed", 0, "failed"),
         ("published", 2, "published"),
-        ("cancelled", 1, "cancelled"),
+        ("published", 1, "published with 1 of 2 parts live"),
+        ("cancelled", 1, "cancelled with 1 of 2 parts live"),
+        ("cancelled", 0, "cancelled"),
     ],
 )
 def test_what_is_partly_live_never_just_says_failed(agency, read, status, live, said):

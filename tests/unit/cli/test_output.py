@@ -6,14 +6,12 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from socialq.cli.output import cell, console, plain, print_json, table
-from socialq.domain.states import TargetStatus
+import pytest
 
-if TYPE_CHECKING:
-    import pytest
+from socialq.cli.output import cell, console, plain, print_json, span, table
+from socialq.domain.states import TargetStatus
 
 
 @dataclass(frozen=True)
@@ -77,3 +75,11 @@ def test_a_table_in_a_pipe_keeps_ids_whole_and_has_no_colours(
     assert str(UUID(int=7)) in shown
     assert "\x1b" not in shown
     assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.4, "0 s"), (99, "99 s"), (720, "12 min"), (18_000, "5 h"), (260_000, "3 days")]
+)
+def test_a_length_of_time_is_said_in_one_unit(seconds: float, said: str) -> None:
+    """The largest that leaves a number people can take in."""
+    assert span(seconds) == said

@@ -71,6 +71,8 @@ BEYOND_THE_TABLE = [
     ("publishing", "needs_attention"),
     # After a restore: what is due may have been sent since, and nobody wrote it down.
     ("scheduled retry_scheduled", "unknown_outcome"),
+    # A person retries what may be live after all: it is looked for first.
+    ("needs_attention failed needs_reconnect", "unknown_outcome"),
 ]
 
 LEGAL = {
@@ -112,9 +114,9 @@ def test_the_named_groups_are_what_the_table_allows() -> None:
     assert sources_of(TargetStatus.SCHEDULED) - {"ready"} == RETRYABLE
 
 
-def test_only_a_claim_leads_to_publishing_and_only_what_may_be_claimed_to_an_unknown_outcome() -> None:
-    """Nothing is ever sent twice for want of a claim: one that a restore has lost is taken for made."""
-    assert sources_of(TargetStatus.UNKNOWN_OUTCOME) == {"publishing", *CLAIMABLE}
+def test_only_a_claim_leads_to_publishing_and_only_what_may_have_been_sent_to_an_unknown_outcome() -> None:
+    """Nothing is ever sent twice for want of a claim or a look: a claim that a restore has lost is taken for made."""
+    assert sources_of(TargetStatus.UNKNOWN_OUTCOME) == {"publishing", *CLAIMABLE, *RETRYABLE}
     assert not TRANSITIONS[TargetStatus.UNKNOWN_OUTCOME] & {"publishing", "scheduled", "draft"}
     assert not TRANSITIONS[TargetStatus.NEEDS_ATTENTION] & {"publishing", "retry_scheduled"}
 
