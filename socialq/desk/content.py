@@ -372,6 +372,9 @@ def _part(number: int, piece: Piece, options: Mapping[str, Any]) -> Part:
             width=file.width,
             height=file.height,
             duration_seconds=file.duration_seconds,
+            fps=file.details.get("fps"),
+            video_codec=file.details.get("video_codec"),
+            audio_codec=file.details.get("audio_codec"),
         )
         for file in piece.media
     )

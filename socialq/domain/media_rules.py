@@ -56,6 +56,8 @@ class VideoRules:
     max_ratio: float | None = None
     min_fps: float | None = None
     max_fps: float | None = None
+    max_bits_per_second: float | None = None
+    """Of the whole file, pictures and sound, on the average."""
     video_codecs: tuple[str, ...] | None = None
     """Of `h264 hevc vp9 av1 mpeg4`; None: any."""
     audio_codecs: tuple[str, ...] | None = None

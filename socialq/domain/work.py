@@ -66,6 +66,10 @@ class MediaRow:
     width: int | None = None
     height: int | None = None
     duration_seconds: float | None = None
+    fps: float | None = None
+    """Pictures a second of a video, as far as they are known; so for what it is coded as."""
+    video_codec: str | None = None
+    audio_codec: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

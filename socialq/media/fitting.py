@@ -21,6 +21,8 @@ _NOTHING: Final = 1e-9
 """What two ways to write the same ratio may differ by."""
 _VIDEO_SLACK: Final = 0.002
 """A video can't be cropped here: 1079 x 1350 passes as 4:5, and 23.976 pictures a second as 24."""
+_BITS_SLACK: Final = 0.02
+"""Platforms speak of the pictures' bits; sound and index come on top of them."""
 _WRITTEN: Final = ("image/jpeg", "image/png")
 """What a picture can be converted to."""
 
@@ -275,6 +277,7 @@ def _check_video(facts: FileFacts, rules: VideoRules | None) -> None:
         raise FileRefused(_too_small(facts, rules.min_width, rules.min_height), "give a larger video")
     _check_ratio(facts, rules)
     _check_coding(facts, rules)
+    _check_bits(facts, rules.max_bits_per_second)
 
 
 def _check_duration(seconds: float | None, rules: VideoRules) -> None:
@@ -314,6 +317,15 @@ def _check_coding(facts: FileFacts, rules: VideoRules) -> None:
         )
     if rules.max_fps is not None and facts.fps > rules.max_fps * (1 + _VIDEO_SLACK):
         raise FileRefused(f"has {facts.fps:g} pictures a second, and {rules.max_fps:g} are the most", way_out)
+
+
+def _check_bits(facts: FileFacts, most: float | None) -> None:
+    if most is None or not facts.duration_seconds:
+        return
+    told = facts.byte_size * 8 / facts.duration_seconds
+    if told > most * (1 + _BITS_SLACK):
+        problem = f"has {told / 1e6:.1f} Mbit a second, and {most / 1e6:g} Mbit a second is the most"
+        raise FileRefused(problem, "export it again with a lower bit rate")
 
 
 def _refuse_bytes(facts: FileFacts, most: int) -> None:

@@ -52,6 +52,9 @@ def part_content(work: Work, part_no: int, *, key_instant: datetime, files: File
                 width=item.width,
                 height=item.height,
                 duration_seconds=item.duration_seconds,
+                fps=item.fps,
+                video_codec=item.video_codec,
+                audio_codec=item.audio_codec,
                 link=files.link_of(work.target, item),
             )
             for item in media

@@ -19,8 +19,10 @@ from socialq.domain.outcomes import AuthLost, Ours, PermissionLost, Prepared, Ra
 from socialq.domain.retry import delay_seconds
 from socialq.domain.states import CLAIMABLE, NextKind
 from socialq.pipeline.access import account_access, part_content
-from socialq.pipeline.pausing import hold_after, tell_owner
+from socialq.pipeline.breaking import note_trouble
+from socialq.pipeline.pausing import hold_after, learn, tell_owner
 from socialq.pipeline.ports import AccountReady, AccountWaits
+from socialq.providers.hearing import Hearing
 from socialq.vault import VaultError
 
 if TYPE_CHECKING:
@@ -127,17 +129,25 @@ class Preparer:
         part = part_content(work, state.part_no, key_instant=instant, files=self.files)
         results: dict[str, Any] = dict(state.prepared)
         while steps := adapter.prepare_steps(account, part, results):
-            result = steps[0].run(self.http)
+            heard = Hearing(self.http)
+            result = steps[0].run(heard)
             if not isinstance(result, Prepared):
+                self._learn(work, adapter, heard, result)
                 return result
             named = {steps[0].name: result.result}
             results.update(named)
             kept = self.prepares.store(
                 work.target, token=token, part_no=part.number, result=named, lease_seconds=_LEASE_SECONDS
             )
+            self._learn(work, adapter, heard, result)
             if not kept:
                 return "publish_has_begun"
         return None
+
+    def _learn(self, work: Work, adapter: Adapter, heard: Hearing, result: Prepared | PrepareFailure) -> None:
+        """Read the limits from a step's last answer; what its failure says itself, `_end` holds."""
+        if heard.last is not None and not isinstance(result, RateLimited | Ours):
+            learn(self.index, work.account, adapter, heard.last, now=work.read_at)
 
     def _end(
         self, work: Work, message: Message, token: UUID, stopped: PrepareFailure | str | None, *, tries: int
@@ -151,6 +161,14 @@ class Preparer:
         ended = self.prepares.end(work.target, token=token, again_at=again_at)
         self.index.set_prepare(target=work.target, message_seq=message.seq, at=again_at if ended else None)
         hold_after(self.index, work.account, stopped, now=work.read_at)
+        note_trouble(
+            self.index,
+            stopped,
+            account=work.account,
+            target=work.target,
+            limits=self.rules.breaker,
+            now=work.read_at,
+        )
         if isinstance(stopped, AuthLost | PermissionLost | Rejected) and not renewed:
             self._tell(work, stopped)
         word = "prepared" if stopped is None else "again" if again_at else "left_to_the_publish"

@@ -23,6 +23,7 @@ from socialq.domain.work import AccountBusy, ClaimRequest
 from socialq.pipeline.access import part_content
 from socialq.pipeline.pausing import learn
 from socialq.pipeline.settle import Settler, situation_of
+from socialq.providers.hearing import Hearing
 from socialq.providers.http import NetworkFailure, read_lost
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Run:
     attempt_no: int = 0
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     answer: Answer | None = None
-    """The last answer to a publish request, until what it says of the limits is read."""
+    """The last answer to a request, until what it says of the limits is read."""
     began_at: float = 0.0
     """On the monotonic clock, when the work had just been read."""
 
@@ -163,12 +164,16 @@ class Run:
     def _prepare(self, part: Part) -> str | None:
         """Run the steps that are left, storing each result; a word when the claim ends here."""
         while steps := self.adapter.prepare_steps(self.account, part, self._prepared(part.number)):
-            result = steps[0].run(self.publisher.http)
+            heard = Hearing(self.publisher.http)
+            result = steps[0].run(heard)
+            self.answer = heard.last
             if isinstance(result, Prepared) and not is_keepable(result.result):
                 result = Transient(evidence=_unkeepable(self.adapter.platform))
             if not isinstance(result, Prepared):
-                return self._settle(part.number, result)
-            if not self._store(part, {steps[0].name: result.result}):
+                return self._settle_and_learn(part.number, result)
+            kept = self._store(part, {steps[0].name: result.result})
+            self._learn()
+            if not kept:
                 return "lost_claim"
         return None
 
@@ -208,14 +213,17 @@ class Run:
             if isinstance(outcome, Transient) and outcome.learned:
                 # Before the settle, under the lease: the next try begins without what the platform has dropped.
                 self._store(part, outcome.learned)
-            said = self._settle(part.number, outcome)
-            if not isinstance(outcome, RateLimited | Ours):
-                self._learn()
-            return said
+            return self._settle_and_learn(part.number, outcome)
         last = part.number == self.work.parts[-1].part_no
         settled = self._settler().accepted(part, outcome, last=last)
         self._learn()
         return settled or self._next_part(part, outcome)
+
+    def _settle_and_learn(self, part_no: int, outcome: PublishOutcome | PrepareFailure) -> str:
+        said = self._settle(part_no, outcome)
+        if not isinstance(outcome, RateLimited | Ours):
+            self._learn()
+        return said
 
     def _learn(self) -> None:
         """Read the limits from the last answer, now that its outcome is recorded."""

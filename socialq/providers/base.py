@@ -87,6 +87,12 @@ class MediaItem:
     """Pixels; None where it is not a picture or a video."""
     height: int | None = None
     duration_seconds: float | None = None
+    fps: float | None = None
+    """Pictures a second of a video; None: not known."""
+    video_codec: str | None = None
+    """Such as `h264`; None: not known."""
+    audio_codec: str | None = None
+    """None: no sound, or not known."""
     link: Callable[[], str] | None = field(default=None, repr=False)
     """Makes the public address from which a platform that pulls by URL may fetch this file; None: none is set."""
 

@@ -151,6 +151,13 @@ _NOTES: Final = """
 ³ Our own buckets keep to these; a platform's word in its answers always counts as well.
 ⁴ Instagram deletes posts for accounts that are connected through a Facebook Page, by an application with the permission
 `instagram_manage_contents`. For those of Instagram Login it has no such call: a person deletes the post in the app.
+
+A file that a platform could not fetch or has mislaid is given to it again within the post's five tries; what is wrong
+with the file itself is told at once. Facebook, Instagram and Threads tell how much of their calls is used up: from 80
+percent on socialq rests for a minute after each post, at a hundred until calls are given back. Containers of Instagram
+and Threads are asked for at most three times while they are new, then every half minute, and once a minute when they
+are slow. Facebook makes a reel only of an upright video of 3 to 90 seconds, 24 to 60 pictures a second, coded as H.264,
+H.265, VP9 or AV1 with AAC: any other goes out as a plain video.
 """
 
 

@@ -18,6 +18,7 @@ from socialq.domain.outcomes import Prepared, PublishOutcome
 from socialq.providers.base import AccountAccess, Adapter, Connection, MediaItem, Part
 from socialq.providers.http import Answer, Http, NetworkFailure, read_lost
 from socialq.providers.registry import ADAPTERS, adapter_for
+from tests.conformance import case_counts
 from tests.pictures import jpeg, png
 from tests.public_files import public_files
 
@@ -293,6 +294,18 @@ def rig(request: pytest.FixtureRequest, sandbox: RunningSandbox) -> Iterator[Rig
     http = HastyHttp()
     yield Rig(request.param, sandbox, http)
     http.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many cases each platform has had."""
+    reported = terminalreporter.stats
+    told = case_counts.lines(
+        {outcome: [report.nodeid for report in reported.get(outcome, ())] for outcome in case_counts.OUTCOMES}
+    )
+    if told:
+        terminalreporter.section("cases per platform")
+    for line in told:
+        terminalreporter.write_line(line)
 
 
 def with_link(item: MediaItem) -> MediaItem:

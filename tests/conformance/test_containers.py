@@ -151,7 +151,7 @@ def test_a_container_in_progress_is_left_and_taken_up_again(rig: Rig) -> None:
     impatient(rig)
     waiting = rig.prepare(part)[-1]
     assert isinstance(waiting, Transient)
-    assert (waiting.spends_budget, waiting.retry_after_seconds) == (False, 15.0)
+    assert (waiting.spends_budget, waiting.retry_after_seconds) == (False, 30.0)
     assert waiting.evidence.code == f"{rig.platform}.container_in_progress"
     stored = dict(rig.prepared)
     rig.adapter = ADAPTERS[rig.platform]()
@@ -393,3 +393,11 @@ def test_what_is_posted_is_found_again(rig: Rig, text: str) -> None:
     assert isinstance(found, Found), found
     assert found.remote_id == outcome.remote_id
     assert isinstance(rig.look(rig.part(f"{text} more")), Absent)
+
+
+def test_an_account_that_is_not_there_any_more_must_be_connected_again(rig: Rig) -> None:
+    """100/33 to the request that makes a container speaks of the account: its posts are not at fault."""
+    rig.account = replace(rig.account, remote_user_id="17841400000000999")
+    outcome = rig.prepare(rig.part("Whose?"))[-1]
+    assert isinstance(outcome, AuthLost)
+    assert outcome.evidence.code == f"{rig.platform}.account_not_found"

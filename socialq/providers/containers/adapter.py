@@ -18,6 +18,7 @@ from socialq.domain.outcomes import Accepted, Transient
 from socialq.providers.base import Adapter, KeyDeduplication, Problem
 from socialq.providers.containers.building import FRESH, Building
 from socialq.providers.containers.finder import ContainerLook, Sought
+from socialq.providers.containers.mentions import unchecked_mentions
 from socialq.providers.containers.steps import container_of, made_containers, steps_left
 from socialq.providers.containers.stored import lost
 from socialq.providers.graph.answers import meaning_of, read_refusal, read_usage
@@ -146,7 +147,11 @@ class ContainerAdapter(Adapter):
         return read_usage(answer, self.containers.dialect)
 
     def advice(self, http: Http, account: AccountAccess, parts: Sequence[Part]) -> list[Problem]:
-        """Say that the account has published all that it may in a day; who is mentioned can't be asked for."""
+        """Say that the account has published all that it may in a day, and which mentions nobody could check."""
+        label = self.containers.dialect.label
+        return [*self._quota_advice(http, account, parts), *unchecked_mentions(parts, label=label)]
+
+    def _quota_advice(self, http: Http, account: AccountAccess, parts: Sequence[Part]) -> list[Problem]:
         answer = http.send(self.containers.quota_call(account))
         if not isinstance(answer, Answer) or answer.status != 200 or not parts:
             return []

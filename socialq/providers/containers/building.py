@@ -37,9 +37,13 @@ if TYPE_CHECKING:
     from socialq.providers.http import Answer, Call, Http
     from socialq.providers.waiting import Waiting
 
-_PAUSES_SECONDS: Final = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
-"""Before each question whether a container is ready, within one run of the step."""
-_ASK_AGAIN_SECONDS: Final = 15.0
+_PAUSES_SECONDS: Final = (0.0, 1.0, 4.0)
+"""Before each question whether a new container is ready, within one run of the step; a picture takes seconds."""
+_NEW: Final = timedelta(seconds=30)
+_ASK_AGAIN_SECONDS: Final = 30.0
+_SLOW: Final = timedelta(minutes=2)
+_ASK_SLOWLY_SECONDS: Final = 60.0
+"""Once a container is slow: Meta asks for one question a minute."""
 _PATIENCE: Final = timedelta(minutes=15)
 """A long video takes minutes; after this the wait spends budget, so that it ends."""
 FRESH: Final = timedelta(minutes=2)
@@ -64,7 +68,8 @@ class Building:
         linked = self._linked(item)
         if not isinstance(linked, Linked):
             return linked
-        return self._make(http, self.api.child_call(self.account, linked), hidden=linked.link)
+        call = self.api.child_call(self.account, linked)
+        return self._make(http, call, hidden=linked.link, is_on_account=True)
 
     def make_whole(self, http: Http, *, children: Sequence[str]) -> Prepared | PrepareFailure:
         """Make the container that will be published."""
@@ -72,14 +77,16 @@ class Building:
         if linked is not None and not isinstance(linked, Linked):
             return linked
         call = self.api.whole_call(self.account, self.part, file=linked, children=children)
-        return self._make(
-            http, call, hidden="" if linked is None else linked.link, parent_id=self.part.parent_id
-        )
+        parent_id = self.part.parent_id
+        hidden = "" if linked is None else linked.link
+        is_on_account = parent_id is None and not children
+        return self._make(http, call, hidden=hidden, parent_id=parent_id, is_on_account=is_on_account)
 
     def await_ready(self, http: Http, *, kept: Kept, may_rebuild: bool) -> Prepared | PrepareFailure:
-        """Ask until a container is ready, some seconds long, and then leave the rest for a later time."""
+        """Ask a few times whether a container is ready, once if it is older, and leave the rest for a later time."""
         call = self.api.status_call(self.account, kept.remote_id)
-        for pause in _PAUSES_SECONDS:
+        age = self._now - kept.made_at
+        for pause in _PAUSES_SECONDS if age < _NEW else (0.0,):
             self.waiting.sleep(pause)
             answer = http.send(call)
             if isinstance(answer, NetworkFailure):
@@ -90,8 +97,8 @@ class Building:
             if status.state != "in_progress":
                 return self._ended(status, may_rebuild=may_rebuild)
         said = self._evidence("container_in_progress", "a file is still being processed")
-        spends = self._now - kept.made_at > _PATIENCE
-        return Transient(evidence=said, retry_after_seconds=_ASK_AGAIN_SECONDS, spends_budget=spends)
+        wait = _ASK_SLOWLY_SECONDS if age > _SLOW else _ASK_AGAIN_SECONDS
+        return Transient(evidence=said, retry_after_seconds=wait, spends_budget=age > _PATIENCE)
 
     def ask_quota(self, http: Http) -> Prepared | PrepareFailure:
         """Ask whether the account may publish at all. What can't be read stops nothing: the publish step tells."""
@@ -99,7 +106,7 @@ class Building:
         if isinstance(answer, NetworkFailure):
             return Prepared(result={"known": False})
         if answer.status != 200:
-            failure = read_failure(answer, self.api.dialect)
+            failure = self._account_failure(answer)
             return failure if isinstance(failure, AuthLost | RateLimited | Ours) else _QUOTA_UNKNOWN
         quota = self.api.read_quota(answer, self.part)
         if quota is None:
@@ -124,7 +131,7 @@ class Building:
         return Linked(item=item, link=item.link())
 
     def _make(
-        self, http: Http, call: Call, *, hidden: str, parent_id: str | None = None
+        self, http: Http, call: Call, *, hidden: str, is_on_account: bool, parent_id: str | None = None
     ) -> Prepared | PrepareFailure:
         answer = http.send(call)
         if isinstance(answer, NetworkFailure):
@@ -133,8 +140,19 @@ class Building:
             answer = replace(answer, secrets=(*answer.secrets, hidden))
         container_id = graph_id(json_object(answer).get("id"))
         if answer.status != 200 or container_id is None:
-            return read_failure(answer, self.api.dialect)
+            return self._account_failure(answer) if is_on_account else read_failure(answer, self.api.dialect)
         return Prepared(result={"id": container_id, "at": self._now.isoformat(), "parent_id": parent_id})
+
+    def _account_failure(self, answer: Answer) -> PrepareFailure:
+        """Read a refusal of a request that names no object but the account: not found means that it was unlinked."""
+        dialect = self.api.dialect
+        if meaning_of(answer, dialect).name != "not_found":
+            return read_failure(answer, dialect)
+        said = evidence(answer, f"{dialect.platform}.account_not_found")
+        message = (
+            f"{dialect.label} knows no such account for this token any more: connect it again. {said.message}"
+        )
+        return AuthLost(evidence=replace(said, message=message))
 
     def _unreadable(self, answer: Answer, kept: Kept, *, may_rebuild: bool) -> Prepared | PrepareFailure:
         """Read a refusal to tell a state: unknown to the platform is gone, unless it was only just made."""

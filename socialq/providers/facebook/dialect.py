@@ -35,7 +35,9 @@ FACEBOOK: Final = Dialect(
         same("bad_image", "rejected", 324, subcodes=_of(1366046)),
         same("bad_image", "rejected", 324),
         same("bad_video", "rejected", 352),
-        same("bad_video", "rejected", 389, 6000, 6001),
+        same("bad_video", "rejected", 6000, 6001),
+        # The address of a video could not be read: it may be by another try.
+        same("video_not_fetched", "transient", 389, wait_seconds=30.0),
         same("reel_form", "rejected", subcodes=_of(1363040, 1363127, 1363128, 1363129)),
         same(WRONG_OFFSET, "transient", subcodes=_of(1363037)),
         same(UPLOAD_OVER, "rejected", subcodes=_of(1363026)),

@@ -25,6 +25,7 @@ FORMATS: Final = ("video", "reel")
 
 _UPRIGHT: Final = 9 / 16
 _UPRIGHT_TOLERANCE: Final = 0.03
+_FPS_SLACK: Final = 0.002
 
 
 def form_of(part: Part) -> Form:
@@ -54,12 +55,28 @@ def is_upright(item: MediaItem) -> bool:
 
 
 def fits_reel(item: MediaItem) -> bool:
-    """Say whether a video is known to have a reel's length and size."""
+    """Say whether a video is known to have a reel's length and size, and not known to be coded otherwise."""
     limits = DEFAULT_LIMITS
     if item.duration_seconds is None or not item.width or not item.height:
         return False
     lasts = limits["reel_min_seconds"] <= item.duration_seconds <= limits["reel_max_seconds"]
-    return bool(lasts and item.width >= limits["reel_min_width"] and item.height >= limits["reel_min_height"])
+    large = item.width >= limits["reel_min_width"] and item.height >= limits["reel_min_height"]
+    return bool(lasts and large and has_reel_speed(item, limits) and has_reel_coding(item, limits))
+
+
+def has_reel_speed(item: MediaItem, limits: Mapping[str, Any]) -> bool:
+    """Say whether a video may have as many pictures a second as a reel; 23.976 are 24 to everybody."""
+    return item.fps is None or bool(
+        limits["reel_min_fps"] * (1 - _FPS_SLACK) <= item.fps <= limits["reel_max_fps"] * (1 + _FPS_SLACK)
+    )
+
+
+def has_reel_coding(item: MediaItem, limits: Mapping[str, Any]) -> bool:
+    """Say whether a video may be coded as a reel is."""
+    return item.video_codec in {None, *limits["reel_video_codecs"]} and item.audio_codec in {
+        None,
+        *limits["reel_audio_codecs"],
+    }
 
 
 def link_of(part: Part) -> str | None:

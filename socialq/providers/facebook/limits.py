@@ -28,6 +28,10 @@ DEFAULT_LIMITS: Final[Mapping[str, Any]] = {
     "reel_max_seconds": 90,
     "reel_min_width": 540,
     "reel_min_height": 960,
+    "reel_min_fps": 24,
+    "reel_max_fps": 60,
+    "reel_video_codecs": ["h264", "hevc", "vp9", "av1"],
+    "reel_audio_codecs": ["aac"],
 }
 """JSON values only."""
 

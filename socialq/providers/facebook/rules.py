@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from socialq.providers.base import Problem
-from socialq.providers.facebook.forms import FORMATS, form_of, is_own_link, is_upright, is_video
+from socialq.providers.facebook.forms import (
+    FORMATS,
+    form_of,
+    has_reel_coding,
+    has_reel_speed,
+    is_own_link,
+    is_upright,
+    is_video,
+)
 from socialq.providers.facebook.limits import DEFAULT_LIMITS, MEBIBYTE
 from socialq.providers.options import Option
 
@@ -164,6 +172,23 @@ def _check_reel(item: MediaItem, limits: Mapping[str, Any]) -> Iterator[Problem]
             "cut it, or choose the format video."
         )
         yield _problem("media", "reel_duration", message)
+    yield from _check_reel_coding(item, limits)
+
+
+def _check_reel_coding(item: MediaItem, limits: Mapping[str, Any]) -> Iterator[Problem]:
+    if not has_reel_speed(item, limits):
+        message = (
+            f"A Facebook reel has {limits['reel_min_fps']} to {limits['reel_max_fps']} pictures a second and this "
+            f"video {item.fps:g}: export it again, or choose the format video."
+        )
+        yield _problem("media", "reel_frame_rate", message)
+    if not has_reel_coding(item, limits):
+        coded = " and ".join(codec for codec in (item.video_codec, item.audio_codec) if codec)
+        message = (
+            f"A Facebook reel is coded as H.264, H.265, VP9 or AV1 with AAC and this video as {coded}: export it "
+            "again, or choose the format video."
+        )
+        yield _problem("media", "reel_codec", message)
 
 
 def _is_web_link(link: object) -> bool:

@@ -2,15 +2,16 @@
 
 An `Answer` and a `Dialect` arrive; an outcome leaves, kept with its status, a code and a redacted excerpt.
 What must stay true: code and subcode decide, as numbers of parsed JSON, the pair before either alone, since a
-subcode may turn a code's meaning round; then `is_transient`; then the status. A failure of our application never
-marks the customer's account. Whether a publish step was accepted is read by the platform, before it asks here.
+subcode may turn a code's meaning round, and a sentence of Meta's only beside the code that it comes with; then
+`is_transient`; then the status. A failure of our application never marks the customer's account. Whether a publish
+step was accepted is read by the platform, before it asks here.
 
 Source: developers.facebook.com/docs/graph-api/guides/error-handling, and what is reported of answers in use.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
 from socialq.domain.outcomes import (
@@ -50,6 +51,8 @@ class Meaning:
     otherwise: PrepareClass
     codes: Codes = field(default=frozenset())
     subcodes: Codes = field(default=frozenset())
+    says: str = ""
+    """With `codes`: words, in lower case, that the error's own `message` must hold, where the code stands for much."""
     scope: Literal["account", "app", "platform"] = "account"
     """Whom a rate limit is for; whom a fault of ours stops (`account` reads as `app` there)."""
     is_policy: bool = False
@@ -92,8 +95,8 @@ COMMON: Final = (
     same("token_invalid", "auth_lost", 190, subcodes=frozenset({467})),
     same("role_lost", "auth_lost", 190, subcodes=frozenset({492})),
     same("permission", "permission_lost", 3, 10, *range(200, 300)),
-    same("app_rate_limit", "rate_limited", 4, scope="app"),
-    same("rate_limit", "rate_limited", 17, 32, 341, 613, *range(80000, 80015)),
+    same("app_rate_limit", "rate_limited", 4, 341, scope="app"),
+    same("rate_limit", "rate_limited", 17, 32, 613, *range(80000, 80015)),
     same("policy_block", "rejected", 368, is_policy=True, pauses_account_seconds=_DAY),
     # An API that is gone, an unknown application, a wrong secret: nothing that a customer could mend.
     same("version_retired", "ours", 2635, scope="platform"),
@@ -163,8 +166,11 @@ def read_usage(answer: Answer, dialect: Dialect) -> RateLimited | Ours | None:
     used = used_up(answer.headers)
     if used is None:
         return None
-    said = evidence(answer, f"{dialect.platform}.calls_used_up")
-    return RateLimited(evidence=said, retry_after_seconds=used.seconds, scope=used.scope)
+    name = "calls_nearly_used_up" if used.reads_go_on else "calls_used_up"
+    said = evidence(answer, f"{dialect.platform}.{name}")
+    return RateLimited(
+        evidence=said, retry_after_seconds=used.seconds, scope=used.scope, reads_go_on=used.reads_go_on
+    )
 
 
 def meaning_of(answer: Answer, dialect: Dialect) -> Meaning:
@@ -175,6 +181,9 @@ def meaning_of(answer: Answer, dialect: Dialect) -> Meaning:
         is_page = 400 <= answer.status < 500 and answer.status not in {408, 413, 425, 429}
         return _NOT_THE_API if is_page and not isinstance(answer.json(), dict) else _by_status(answer.status)
     known = _by_numbers(error, dialect)
+    if known is not None and error.is_transient and known.publish == "duplicate":
+        # It is live already, however soon the same request might be taken.
+        return replace(known, otherwise="transient")
     if known is not None and not (
         error.is_transient and known.otherwise == "rejected" and not known.is_policy
     ):
@@ -183,12 +192,16 @@ def meaning_of(answer: Answer, dialect: Dialect) -> Meaning:
 
 
 def _by_numbers(error: GraphError, dialect: Dialect) -> Meaning | None:
-    """Find the meaning of code and subcode: the pair, then the subcode, then the code."""
+    """Find the meaning: of a code with words, of the pair of code and subcode, of the subcode, then of the code."""
     rows = (*dialect.meanings, *COMMON)
+    told = error.message.lower()
+    for row in rows:
+        if row.says and error.code in row.codes and row.says in told:
+            return row
 
     def found(*, by_code: bool, by_subcode: bool) -> Meaning | None:
         for row in rows:
-            if bool(row.codes) is not by_code or bool(row.subcodes) is not by_subcode:
+            if row.says or bool(row.codes) is not by_code or bool(row.subcodes) is not by_subcode:
                 continue
             if (not by_code or error.code in row.codes) and (not by_subcode or error.subcode in row.subcodes):
                 return row

@@ -2,7 +2,8 @@
 
 Headers arrive; a wait and whom it is for leave.
 What must stay true: what the whole application has used up stops all of it, what one page or account has used
-up stops that one alone; a senseless value stops nobody for longer than a day.
+up stops that one alone; what is nearly used up slows publishing and nothing else; a senseless value stops nobody
+for longer than a day.
 
 The headers hold percentages, and for a page or account the minutes until calls are taken again; there is no
 `Retry-After`. They come only once an application makes enough calls.
@@ -28,6 +29,9 @@ UNTOLD_WAIT_SECONDS: Final = 900.0
 """The windows are hours that slide: where nobody says when, a quarter of one gives some calls back."""
 
 _USED_UP_PERCENT: Final = 100
+_NEARLY_PERCENT: Final = 80
+_SLOWER_SECONDS: Final = 60.0
+"""The rest after each answer from there on: what slides out of the window in it is about what it lets in."""
 _OF_APP: Final = "x-app-usage"
 _OF_PAGE: Final = "x-page-usage"
 _OF_BUSINESS: Final = "x-business-use-case-usage"
@@ -40,10 +44,12 @@ class UsedUp(NamedTuple):
 
     seconds: float
     scope: Scope
+    reads_go_on: bool = False
+    """Calls are left: only publishing is slowed."""
 
 
 def used_up(headers: Headers) -> UsedUp | None:
-    """Say whether all calls are used up; None where some are left, or nobody says. The app's own limit first."""
+    """Say whether all calls are used up, or nearly; None where enough are left, or nobody says. The app's first."""
     if _percent(_object(headers, _OF_APP)) >= _USED_UP_PERCENT:
         return UsedUp(UNTOLD_WAIT_SECONDS, "app")
     regain = regain_seconds(headers)
@@ -52,6 +58,10 @@ def used_up(headers: Headers) -> UsedUp | None:
     uses = [_object(headers, _OF_PAGE), *_business_uses(headers)]
     if any(_percent(use) >= _USED_UP_PERCENT for use in uses):
         return UsedUp(UNTOLD_WAIT_SECONDS, "account")
+    if _percent(_object(headers, _OF_APP)) >= _NEARLY_PERCENT:
+        return UsedUp(_SLOWER_SECONDS, "app", reads_go_on=True)
+    if any(_percent(use) >= _NEARLY_PERCENT for use in uses):
+        return UsedUp(_SLOWER_SECONDS, "account", reads_go_on=True)
     return None
 
 

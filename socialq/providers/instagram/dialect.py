@@ -27,6 +27,8 @@ INSTAGRAM: Final = Dialect(
     platform="instagram",
     label="Instagram",
     meanings=(
+        # Made a private account, or unlinked from its Page: its owner has to mend that and connect it again.
+        same("not_professional", "auth_lost", 10, 100, says="not an instagram business"),
         # -1/2207001, a server error. At the publish step nobody can say what it had done before.
         Meaning(name="server_error", publish="unknown", otherwise="transient", subcodes=_subcodes(2207001)),
         same("container_lost", "transient", subcodes=_subcodes(2207006, 2207008), wait_seconds=60.0),

@@ -51,6 +51,7 @@ MEDIA_RULES: Final = MediaRules(
         max_ratio=10.0,
         min_fps=23.0,
         max_fps=60.0,
+        max_bits_per_second=25_000_000.0,
         video_codecs=("h264", "hevc"),
         audio_codecs=("aac",),
         index_first=True,

@@ -21,6 +21,7 @@ THREADS: Final = Dialect(
     platform="threads",
     label="Threads",
     meanings=(
+        same("too_many_links", "rejected", 100, says="threads_api__link_limit_exceeded"),
         # Said of a container that another of their machines has not seen yet: nothing was published.
         same("media_unseen", "transient", 24, subcodes=_subcodes(4279009), wait_seconds=10.0),
         same("children_not_ready", "transient", 100, subcodes=_subcodes(4279004), wait_seconds=10.0),

@@ -42,6 +42,8 @@ SELECT {_TARGET_COLUMNS}, clock_timestamp() AS read_at,
        CASE WHEN v.media_ids <> '{{}}' THEN (
            SELECT json_agg(json_build_object(
                       'id', m.id, 'alt_text', m.alt_text, 'duration_seconds', m.duration_seconds,
+                      'fps', m.details -> 'fps', 'video_codec', m.details ->> 'video_codec',
+                      'audio_codec', m.details ->> 'audio_codec',
                       'storage_key', COALESCE(f.storage_key, m.storage_key),
                       'mime_type', COALESCE(f.mime_type, m.mime_type),
                       'byte_size', COALESCE(f.byte_size, m.byte_size),

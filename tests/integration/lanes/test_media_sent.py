@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from socialq.desk import library
 from tests.films import film, jpeg
+from tests.integration.lanes.world import number
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -59,3 +60,16 @@ def test_a_film_goes_out_in_pieces_and_whole(lanes: Lanes) -> None:
     lanes.work_off()
     assert lanes.row(target)["status"] == "published"
     assert pinned in kept_by_the_platform(lanes)
+
+
+def test_an_upright_film_that_is_no_reel_is_posted_as_a_video(lanes: Lanes) -> None:
+    """Of fifteen pictures a second, and coded as reels are not: Facebook would refuse it as a reel at the slot."""
+    made = lanes.sandbox.create_account(f"user{number()}", "facebook")
+    account = lanes.connect({**made, "refresh_token": None}, platform="facebook", ends_in_seconds=3600.0)
+    media = add(lanes, film(seconds=5, fps=15, codec=b"mp4v", sound=b".mp3"), "kitchen.mp4")
+    target = lanes.post(account, images=[media.id])
+    lanes.work_off()
+    assert lanes.row(target)["status"] == "published"
+    (part,) = lanes.rows("SELECT * FROM cell.target_parts WHERE target_id = %(id)s", id=target)
+    assert "/reel/" not in part["permalink"]
+    assert len(lanes.sandbox.ledger("facebook", account.name)) == 1

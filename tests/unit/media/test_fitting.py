@@ -42,6 +42,9 @@ NARROW = MediaRules(
         index_first=True,
     ),
 )
+SLOW = MediaRules(
+    video=VideoRules(types=("video/mp4",), max_bytes=300_000_000, max_bits_per_second=1_000_000)
+)
 WIDE = MediaRules(
     image=ImageRules(types=("image/jpeg", "image/png", "image/webp"), max_bytes=5_000_000),
     gif=GifRules(max_bytes=15_000_000, max_width=1280, max_frames=350),
@@ -198,6 +201,11 @@ def test_a_film_loses_its_place_and_nothing_else():
         (film(codec=b"vp09"), NARROW, "is coded as vp9"),
         (film(sound=b"ac-3"), NARROW, "has sound coded as ac3"),
         (film(fps=10), NARROW, "has 10 pictures a second, and 23 are the least"),
+        (
+            film(seconds=3, pictures=bytes(400_000)),
+            SLOW,
+            "has 1.1 Mbit a second, and 1 Mbit a second is the most",
+        ),
         (film(index_first=False), NARROW, "has its index at the end; export it for the web (fast start)"),
         (jpeg(), MediaRules(), "is a picture, and none can be posted there"),
     ],
@@ -214,6 +222,7 @@ def test_a_film_that_fits_but_for_rounding_passes():
     known = facts(film(fps=24))
     rules = MediaRules(video=VideoRules(types=("video/mp4",), max_bytes=10**9, min_fps=24))
     assert fit(replace(known, fps=23.976), rules) == AsItIs()
+    assert fit(replace(known, byte_size=1_250_000, duration_seconds=10.0), SLOW) == AsItIs()
 
 
 sides = st.integers(min_value=1, max_value=9000)

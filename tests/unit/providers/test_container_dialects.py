@@ -34,6 +34,7 @@ TABLE = [
     (BOTH, 10, None, PermissionLost, PermissionLost, None),
     (BOTH, 200, None, PermissionLost, PermissionLost, None),
     (BOTH, 4, None, RateLimited, RateLimited, 900),
+    (BOTH, 341, None, RateLimited, RateLimited, 900),
     (BOTH, 17, None, RateLimited, RateLimited, 900),
     (BOTH, 4, 2207051, Unknown, Rejected, None),
     (BOTH, 9, 2207042, RateLimited, RateLimited, 3600),
@@ -61,6 +62,8 @@ TABLE = [
     (("instagram",), 100, 2207023, Rejected, Rejected, None),
     (("instagram",), 100, 2207028, Rejected, Rejected, None),
     (("instagram",), 100, 2207035, Rejected, Rejected, None),
+    (("instagram",), 100, 2207036, Rejected, Rejected, None),
+    (("instagram",), 100, 2207037, Rejected, Rejected, None),
     (("instagram",), 100, 2207040, Rejected, Rejected, None),
     (("instagram",), 352, 2207026, Rejected, Rejected, None),
     (("instagram",), 36000, 2207004, Rejected, Rejected, None),
@@ -73,9 +76,11 @@ TABLE = [
 CASES = [(platform, *row[1:]) for row in TABLE for platform in row[0]]
 
 
-def refusal(code: int, subcode: int | None, *, status: int = 400) -> Answer:
+def refusal(
+    code: int, subcode: int | None, *, status: int = 400, message: str = "It says 2207051 and 190 here"
+) -> Answer:
     error: dict[str, object] = {
-        "message": "It says 2207051 and 190 here",
+        "message": message,
         "type": "OAuthException",
         "code": code,
     }
@@ -98,6 +103,34 @@ def test_a_refusal_is_read_by_its_numbers(
     if wait is not None:
         assert getattr(elsewhere, "retry_after_seconds", None) == wait
     assert at_publish.evidence.code.startswith(f"{platform}.")
+
+
+@pytest.mark.parametrize(
+    ("platform", "code", "subcode", "message", "expected", "name"),
+    [
+        (
+            "instagram",
+            100,
+            None,
+            "(#100) The user is not an Instagram Business",
+            AuthLost,
+            "not_professional",
+        ),
+        ("instagram", 100, 33, "The user is not an Instagram Business.", AuthLost, "not_professional"),
+        ("instagram", 10, None, "(#10) The user is not an Instagram Business", AuthLost, "not_professional"),
+        ("instagram", 36003, 2207009, "The user is not an Instagram Business", Rejected, "image_ratio"),
+        ("threads", 100, None, "The user is not an Instagram Business", Rejected, "invalid"),
+        ("threads", 100, None, "Param text: THREADS_API__LINK_LIMIT_EXCEEDED", Rejected, "too_many_links"),
+        ("threads", 1, None, "THREADS_API__LINK_LIMIT_EXCEEDED", Unknown, "server_error"),
+    ],
+)
+def test_a_sentence_counts_only_beside_its_code(
+    platform: str, code: int, subcode: int | None, message: str, expected: type, name: str
+) -> None:
+    """Code 100 stands for anything that is invalid: there, what the error's own `message` says is told apart."""
+    outcome = ADAPTERS[platform].read_publish(refusal(code, subcode, message=message), PART)
+    assert isinstance(outcome, expected), outcome
+    assert outcome.evidence.code == f"{platform}.{name}"
 
 
 @pytest.mark.parametrize("platform", BOTH)

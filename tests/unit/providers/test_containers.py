@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from socialq.domain.outcomes import Prepared, Rejected, Transient
+from socialq.domain.outcomes import AuthLost, Prepared, Rejected, Transient
 from socialq.providers.base import AccountAccess, MediaItem, Part
 from socialq.providers.containers.addresses import api_of, root_of
-from socialq.providers.containers.stored import known, lost, may_rebuild
+from socialq.providers.containers.stored import child, known, lost, may_rebuild
 from socialq.providers.http import Answer, Call
 from socialq.providers.instagram import Instagram
 from socialq.providers.threads import Threads
@@ -307,3 +307,69 @@ def test_containers_are_never_made_so_early_that_they_are_over_at_the_slot() -> 
     for one in (Threads, Instagram):
         assert one.prepare_ahead is not None
         assert one.prepare_ahead + 5 * MINUTES < 40 * MINUTES
+
+
+@pytest.mark.parametrize(
+    ("more", "step_names", "expected"),
+    [
+        ({}, ["container", "quota"], AuthLost),
+        ({"media": (picture(1), picture(2))}, [child(1), child(2)], AuthLost),
+        ({"number": 2, "parent_id": "9"}, ["container"], Rejected),
+    ],
+    ids=["whole", "carousel", "reply"],
+)
+def test_an_account_that_is_not_found_must_be_connected_again(
+    more: dict[str, Any], step_names: list[str], expected: type
+) -> None:
+    """100/33 to a request on the account itself means that it was unlinked; a reply's may mean its parent."""
+    for name in step_names:
+        stored = {"container": made(), "container:ready": ready()} if name == "quota" else {}
+        steps = {step.name: step for step in adapter().prepare_steps(ACCOUNT, part(**more), stored)}
+        outcome = steps[name].run(Platform((400, error(100, 33))))  # type: ignore[arg-type]
+        assert isinstance(outcome, expected), (name, outcome)
+        if expected is AuthLost:
+            assert outcome.evidence.code == "threads.account_not_found"
+            assert "connect" in outcome.evidence.message
+
+
+def test_children_that_are_not_found_say_nothing_of_the_account() -> None:
+    """The request for a carousel names containers too, and those may be what is gone."""
+    files = (picture(1), picture(2))
+    stored = {name: made(str(n)) for n, name in enumerate((child(1), child(2)), start=1)}
+    stored |= {f"{name}:ready": ready() for name in stored}
+    (step,) = adapter().prepare_steps(ACCOUNT, part(media=files), stored)
+    assert step.name == "container"
+    outcome = step.run(Platform((400, error(100, 33))))  # type: ignore[arg-type]
+    assert isinstance(outcome, Rejected)
+
+
+@pytest.mark.parametrize(
+    ("age_seconds", "asked", "again_seconds"),
+    [(0, 3, 30.0), (29, 3, 30.0), (31, 1, 30.0), (119, 1, 30.0), (121, 1, 60.0), (1000, 1, 60.0)],
+)
+def test_a_container_is_asked_for_more_rarely_as_it_gets_older(
+    age_seconds: float, asked: int, again_seconds: float
+) -> None:
+    """A picture takes seconds and a film minutes: Meta asks for one question a minute."""
+    platform = Platform((200, {"status": "IN_PROGRESS"}))
+    stored = {"container": made(ago=timedelta(seconds=age_seconds))}
+    (step,) = adapter().prepare_steps(ACCOUNT, part(), stored)
+    waiting = step.run(platform)  # type: ignore[arg-type]
+    assert isinstance(waiting, Transient)
+    assert (len(platform.asked), waiting.retry_after_seconds) == (asked, again_seconds)
+
+
+@pytest.mark.parametrize(("given", "label"), [(Threads(), "Threads"), (Instagram(), "Instagram")])
+def test_advice_names_each_mention_that_nobody_could_check(given: Threads, label: str) -> None:
+    """Once each, in every part, whatever the quota says; an address of mail or a link holds none."""
+    texts = (
+        "With @bread.and_salt and @Bread.and_salt. (@mill)",
+        "mail a@b.example, https://x.example/@c, @mill",
+    )
+    parts = [part(number=number, text=text, media=()) for number, text in enumerate(texts, start=1)]
+    used_up = {"quota_usage": 9, "config": {"quota_total": 9, "quota_duration": 86400}}
+    for answered, codes in (((500, {}), []), ((200, {"data": [used_up]}), ["quota_used_up"])):
+        told = given.advice(Platform(answered), ACCOUNT, parts)  # type: ignore[arg-type]
+        assert [problem.code for problem in told] == [*codes, "mention_unchecked", "mention_unchecked"]
+        assert [problem.message.split()[4] for problem in told[len(codes) :]] == ["@bread.and_salt", "@mill"]
+        assert all(label in problem.message for problem in told)

@@ -49,16 +49,22 @@ def test_a_video_is_accepted_under_the_id_that_was_asked_about() -> None:
         (500, error(2), "Unknown"),
         (400, error(506, 1455006), "Duplicate"),
         (400, error(506), "Duplicate"),
+        (400, error(506, 1455006, is_transient=True), "Duplicate"),
         (400, error(100, 1366051), "Duplicate"),
         (400, error(100, 1609005), "Rejected"),
         (400, error(100, 1609008), "Rejected"),
         (400, error(324, 1366046), "Rejected"),
         (400, error(324), "Rejected"),
         (400, error(352), "Rejected"),
-        (400, error(389), "Rejected"),
+        (400, error(389), "Transient"),
         (400, error(6000), "Rejected"),
+        (400, error(6001), "Rejected"),
         (400, error(100, 1363040), "Rejected"),
+        (400, error(100, 1363127), "Rejected"),
+        (400, error(100, 1363128), "Rejected"),
+        (400, error(100, 1363129), "Rejected"),
         (400, error(368), "Rejected"),
+        (400, error(368, is_transient=True), "Rejected"),
         (400, error(368, 1390008), "RateLimited"),
         (400, error(200, 1404078), "AuthLost"),
         (400, error(100, 4854002), "AuthLost"),
@@ -118,9 +124,10 @@ def test_each_answer_to_a_deletion(status: int, body: Any, expected: str) -> Non
     assert isinstance(outcome, TakenDown) or "token" not in outcome.evidence.message
 
 
-def test_a_policy_block_holds_the_page_for_a_day() -> None:
+@pytest.mark.parametrize("subcode", [None, 1346003, 1404102, 1404112])
+def test_a_policy_block_holds_the_page_for_a_day(subcode: int | None) -> None:
     """The post is refused for what it is, and no other goes out meanwhile."""
-    blocked = answer(400, error(368, 1404112))
+    blocked = answer(400, error(368, subcode))
     outcome = Facebook().read_publish(blocked, PART)
     assert isinstance(outcome, Rejected)
     assert outcome.reason == "policy"

@@ -65,6 +65,15 @@ def problems(*parts: Part, **limits: Any) -> list[tuple[str, str]]:
             replace(PART, media=(replace(UPRIGHT, width=405, height=720),), options={"format": "reel"}),
             [("media", "reel_size")],
         ),
+        *(
+            (replace(PART, media=(replace(UPRIGHT, **facts),), options={"format": "reel"}), [("media", code)])
+            for facts, code in (
+                ({"fps": 15.0}, "reel_frame_rate"),
+                ({"fps": 75.0}, "reel_frame_rate"),
+                ({"video_codec": "mpeg4"}, "reel_codec"),
+                ({"audio_codec": "mp3"}, "reel_codec"),
+            )
+        ),
     ],
 )
 def test_a_post_is_checked_as_facebook_counts(part: Part, expected: list[tuple[str, str]]) -> None:
@@ -122,6 +131,11 @@ def test_messages_name_count_limit_and_way_out() -> None:
         (replace(PART, media=(replace(UPRIGHT, width=None),)), "video"),
         (replace(PART, media=(mp4(width=540, height=960),)), "reel"),
         (replace(PART, media=(mp4(width=500, height=889),)), "video"),
+        (replace(PART, media=(replace(UPRIGHT, fps=23.976, video_codec="hevc", audio_codec="aac"),)), "reel"),
+        (replace(PART, media=(replace(UPRIGHT, fps=15.0),)), "video"),
+        (replace(PART, media=(replace(UPRIGHT, fps=75.0),)), "video"),
+        (replace(PART, media=(replace(UPRIGHT, video_codec="mpeg4"),)), "video"),
+        (replace(PART, media=(replace(UPRIGHT, video_codec="h264", audio_codec="mp3"),)), "video"),
         (COMMENT, "comment"),
         (replace(PART, parent_id="1_2"), "comment"),
     ],

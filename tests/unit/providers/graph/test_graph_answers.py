@@ -40,17 +40,23 @@ BUSINESS = {"7": [{"type": "pages", "call_count": 100, "estimated_time_to_regain
         (400, error(190, 458), "AuthLost", "AuthLost", "app_removed"),
         (400, error(190, 459), "AuthLost", "AuthLost", "user_must_act"),
         (400, error(190, 463), "AuthLost", "AuthLost", "token_expired"),
+        (400, error(190, 464), "AuthLost", "AuthLost", "user_must_act"),
+        (400, error(190, 467), "AuthLost", "AuthLost", "token_invalid"),
+        (400, error(190, 492), "AuthLost", "AuthLost", "role_lost"),
         (400, error(190, 999), "AuthLost", "AuthLost", "token_ended"),
         (400, error(102), "AuthLost", "AuthLost", "token_ended"),
         (403, error(200), "PermissionLost", "PermissionLost", "permission"),
+        (400, error(3), "PermissionLost", "PermissionLost", "permission"),
         (400, error(10), "PermissionLost", "PermissionLost", "permission"),
         (400, error(299), "PermissionLost", "PermissionLost", "permission"),
         (403, error(4, is_transient=True), "RateLimited", "RateLimited", "app_rate_limit"),
+        (400, error(341), "RateLimited", "RateLimited", "app_rate_limit"),
         (400, error(32), "RateLimited", "RateLimited", "rate_limit"),
-        (400, error(80001), "RateLimited", "RateLimited", "rate_limit"),
+        *((400, error(code), "RateLimited", "RateLimited", "rate_limit") for code in range(80000, 80015)),
         (400, error(613), "RateLimited", "RateLimited", "rate_limit"),
         (429, b"slow down", "RateLimited", "RateLimited", "rate_limit"),
         (400, error(368), "Rejected", "Rejected", "policy_block"),
+        (400, error(368, is_transient=True), "Rejected", "Rejected", "policy_block"),
         (400, error(100), "Rejected", "Rejected", "invalid"),
         (400, error(100, 33), "Rejected", "Rejected", "not_found"),
         (400, error(2635), "Ours", "Ours", "version_retired"),
@@ -106,6 +112,9 @@ def test_a_platforms_own_meaning_counts_before_the_common_one() -> None:
     assert type(read_refusal(answer(400, error(506)), OWN)).__name__ == "Duplicate"
     assert type(read_failure(answer(400, error(506)), OWN)).__name__ == "Rejected"
     assert type(read_refusal(answer(400, error(506)), PLAIN)).__name__ == "Rejected"
+    passing = answer(400, error(506, is_transient=True))
+    assert type(read_refusal(passing, OWN)).__name__ == "Duplicate"
+    assert type(read_failure(passing, OWN)).__name__ == "Transient"
 
 
 @given(
@@ -175,12 +184,13 @@ def test_a_body_without_an_error_is_never_shown() -> None:
         (32, {"x_business_use_case_usage": json.dumps(BUSINESS)}, 19 * 60, "account"),
         (32, {}, 900, "account"),
         (4, {}, 900, "app"),
+        (341, {}, 900, "app"),
     ],
 )
 def test_a_rate_limit_says_how_long_and_for_whom(
     code: int, headers: dict[str, str], seconds: float, scope: str
 ) -> None:
-    """Minutes to regain access where they are told; code 4 is the whole application's."""
+    """Minutes to regain access where they are told; codes 4 and 341 are the whole application's."""
     outcome = read_refusal(answer(400, error(code), **headers), PLAIN)
     assert isinstance(outcome, RateLimited)
     assert (outcome.retry_after_seconds, outcome.scope) == (seconds, scope)
@@ -197,6 +207,10 @@ def test_usage_is_read_from_refusals_that_are_not_of_one_post() -> None:
     assert read_usage(answer(400, error(100)), OWN) is None
     assert read_usage(answer(400, error(190)), OWN) is None
     assert read_usage(answer(200, {"id": "1"}), OWN) is None
+    slowed = read_usage(answer(200, {"id": "1"}, x_app_usage='{"call_count":85}'), OWN)
+    assert isinstance(slowed, RateLimited)
+    assert (slowed.retry_after_seconds, slowed.scope, slowed.reads_go_on) == (60.0, "app", True)
+    assert slowed.evidence.code == "own.calls_nearly_used_up"
 
 
 @pytest.mark.parametrize(

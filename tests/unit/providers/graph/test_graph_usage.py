@@ -13,6 +13,7 @@ from socialq.providers.graph.usage import regain_seconds, used_up
 from socialq.providers.messages import Headers
 
 FULL = {"call_count": 100, "total_time": 20, "total_cputime": 20}
+NEARLY = {"call_count": 80, "total_time": 20, "total_cputime": 20}
 SOME = {"call_count": 28, "total_time": 25, "total_cputime": 25}
 
 
@@ -25,6 +26,11 @@ def headers(**told: Any) -> Headers:
     [
         ({}, None),
         ({"x_app_usage": SOME}, None),
+        ({"x_app_usage": {**SOME, "call_count": 79}}, None),
+        ({"x_app_usage": NEARLY}, (60.0, "app")),
+        ({"x_page_usage": {**SOME, "total_cputime": 99}}, (60.0, "account")),
+        ({"x_business_use_case_usage": {"7": [SOME, NEARLY]}}, (60.0, "account")),
+        ({"x_app_usage": NEARLY, "x_page_usage": FULL}, (900.0, "account")),
         ({"x_app_usage": FULL}, (900.0, "app")),
         ({"x_app_usage": {**SOME, "total_time": 101.5}}, (900.0, "app")),
         ({"x_page_usage": FULL}, (900.0, "account")),
@@ -60,7 +66,16 @@ def test_what_is_used_up_says_for_how_long_and_for_whom(
     told: dict[str, Any], expected: tuple[float, str] | None
 ) -> None:
     """Percentages of a hundred stop; minutes to regain access are the wait; the application's limit counts first."""
-    assert used_up(headers(**told)) == expected
+    found = used_up(headers(**told))
+    assert (None if found is None else (found.seconds, found.scope)) == expected
+
+
+def test_what_is_nearly_used_up_slows_publishing_alone() -> None:
+    """From 80 percent on a minute's rest after each answer; looks and reads go on, and at a hundred nothing does."""
+    slowed, stopped = used_up(headers(x_app_usage=NEARLY)), used_up(headers(x_app_usage=FULL))
+    assert slowed is not None
+    assert stopped is not None
+    assert (slowed.reads_go_on, stopped.reads_go_on) == (True, False)
 
 
 ANY = st.recursive(
