@@ -60,6 +60,8 @@ class X(Adapter):
     finder: ClassVar[Finder | None] = Finder(lag=timedelta(seconds=30))
     deduplicates: ClassVar[KeyDeduplication | None] = None
     media_rules: ClassVar[MediaRules | None] = MEDIA_RULES
+    # What is uploaded can be posted for a day (`expires_after_secs` of the upload's answer).
+    prepare_ahead: ClassVar[timedelta | None] = timedelta(minutes=15)
 
     def __init__(self, *, clock: Clock | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
         """Take how time passes; the machine's clock and a real sleep unless a test says otherwise."""

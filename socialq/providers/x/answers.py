@@ -104,8 +104,8 @@ _TABLE: Final = (
         code="account_suspended",
         publish="auth_lost",
         otherwise="auth_lost",
-        codes=frozenset({64, 326}),
-        sentence=_sentence(r"\baccount\b[^.]*\b(suspended|locked)\b"),
+        codes=frozenset({63, 64, 326}),
+        sentence=_sentence(r"\b(?:account|user)\b[^.]*\b(suspended|locked)\b"),
     ),
     _Row(
         statuses=range(403, 404),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +13,6 @@ import pytest
 from socialq.desk import library
 from socialq.providers.hearing import Hearing
 from socialq.providers.messages import Answer, Headers
-from socialq.providers.x import X
 from tests.films import jpeg
 from tests.integration.cases.connecting import connected
 from tests.integration.lanes.world import ACTOR, Lanes
@@ -165,11 +164,8 @@ def test_the_last_upload_of_a_window_holds_the_account_and_the_post_under_way_go
     assert 500 < hold["seconds"] < 660
 
 
-def test_the_last_upload_of_a_window_is_heard_when_preparing_ahead_too(
-    lanes: Lanes, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_last_upload_of_a_window_is_heard_when_preparing_ahead_too(lanes: Lanes):
     """The results are stored all the same."""
-    monkeypatch.setattr(X, "prepare_ahead", timedelta(minutes=15))
     account = connected(lanes, "x")
     pictured(lanes, account, seconds=SLOT_SECONDS)
     answers(lanes, used_up_for(600))

@@ -20,14 +20,9 @@ from tests.integration.pipeline.racing import Background
 if TYPE_CHECKING:
     from tests.integration.lanes.world import Account, Lanes
 
-AHEAD = timedelta(minutes=10)
+AHEAD = timedelta(minutes=15)
 SLOT_SECONDS = 300.0
 """Within `AHEAD`, so that posts can be prepared at once, and far enough for retries."""
-
-
-@pytest.fixture(autouse=True)
-def _x_prepares_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(X, "prepare_ahead", AHEAD)
 
 
 @pytest.fixture
@@ -102,7 +97,7 @@ def test_a_post_is_not_prepared_before_its_time(lanes: Lanes, account: Account):
     """Far ahead, an upload would have ended on the platform by the slot."""
     target = pictured(lanes, account, seconds=3600)
     assert lanes.dispatch("prepare") == []
-    assert lane_row(lanes, target)["due_at"] > datetime.now(UTC) + timedelta(minutes=45)
+    assert lane_row(lanes, target)["due_at"] > datetime.now(UTC) + timedelta(minutes=40)
 
 
 def test_a_publish_that_begins_meanwhile_does_what_is_missing_and_fences_the_prepare(

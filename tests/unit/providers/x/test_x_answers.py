@@ -61,6 +61,7 @@ def read(given: Answer, part: Part = PART) -> outcomes.PublishOutcome:
             "AuthLost",
             "AuthLost",
         ),
+        (403, problem(403, "User has been suspended."), "AuthLost", "AuthLost"),
         (
             403,
             problem(403, "To protect our users, this account is temporarily locked."),
