@@ -21,6 +21,7 @@ from socialq.domain.outcomes import (
     RateLimited,
     Transient,
 )
+from socialq.domain.sent_again import RETRIED
 from socialq.domain.settlement import (
     AccountEffect,
     Decision,
@@ -138,7 +139,7 @@ def _found(situation: Situation, found: Found, rules: Rules) -> Decision:
         move = Move(
             to=S.PUBLISHED,
             reason="found",
-            detail="its answer was lost; it was found on the platform",
+            detail=f"{_why_sought(situation)}; it was found on the platform",
             # After a retry the first request may still come true: it is looked for once more, later.
             next_kind=NextKind.LOOK if retried else None,
             next_at=situation.now + timedelta(seconds=rules.look_again_seconds) if retried else None,
@@ -175,7 +176,8 @@ def _absent(situation: Situation, rules: Rules) -> Decision:
     if next_look is not None:
         move = _keep_looking(target, at=next_look, looks_done=looks_done, looks_failed=0)
         return Decision(move=move, attempt_state="unknown")
-    if situation.part.unknown_count >= 2:
+    # A person who retries it has decided that once more is not too often.
+    if situation.part.unknown_count >= 2 and target.reason != RETRIED:
         move = Move(
             to=S.NEEDS_ATTENTION,
             reason="unknown_twice",
@@ -189,7 +191,7 @@ def _absent(situation: Situation, rules: Rules) -> Decision:
     move = Move(
         to=S.RETRY_SCHEDULED,
         reason="proven_absent",
-        detail="its answer was lost; every look found that it is not live, so it is sent once more",
+        detail=f"{_why_sought(situation)}; every look found that it is not live, so it is sent once more",
         next_kind=NextKind.PUBLISH,
         next_at=situation.now,
         changes={"looks_done": looks_done},
@@ -207,9 +209,12 @@ def _next_look(situation: Situation, looks_done: int, rules: Rules) -> datetime 
     lost_at = situation.target.lost_at or situation.now
     if looks_done < len(rules.look_delays_seconds):
         return max(lost_at + timedelta(seconds=rules.look_delays_seconds[looks_done]), situation.now)
+    # A look that a person brought forward is no last one.
+    last_look = lost_at + timedelta(seconds=rules.look_delays_seconds[-1])
     may_run_until = (situation.part.marked_at or lost_at) + timedelta(seconds=rules.request_seconds)
     listed_by = max(lost_at, may_run_until) + timedelta(seconds=situation.lag_seconds or 0.0)
-    return listed_by if situation.now < listed_by else None
+    proven_by = max(last_look, listed_by)
+    return proven_by if situation.now < proven_by else None
 
 
 def _look_failed(situation: Situation, result: CannotTell, rules: Rules) -> Decision:
@@ -223,15 +228,17 @@ def _look_failed(situation: Situation, result: CannotTell, rules: Rules) -> Deci
         )
         return Decision(move=move, account=AccountEffect(token_is_over=True), attempt_state="unknown")
     if isinstance(result.failure, AuthLost | PermissionLost) or looks_failed >= rules.failed_looks_allowed:
+        # What was only ever refused is as it was: it can be edited, and sent on a person's word.
+        refused = _was_refused(situation)
         move = Move(
-            to=S.NEEDS_ATTENTION,
+            to=S.FAILED if refused else S.NEEDS_ATTENTION,
             reason="cannot_look",
             detail=f"whether it is live can't be looked up: {sentence_of(evidence)}",
         )
         effect = None
         if isinstance(result.failure, AuthLost):
             effect = AccountEffect(status="needs_reconnect", reason=evidence.message)
-        return Decision(move=move, account=effect, attempt_state="unknown")
+        return Decision(move=move, account=effect, clear_mark=refused, attempt_state="unknown")
     wait_seconds = min(rules.retry.cap_seconds, rules.look_delays_seconds[0] * 2.0 ** (looks_failed - 1))
     if isinstance(result.failure, RateLimited | Ours | Transient):
         wait_seconds = max(wait_seconds, result.failure.retry_after_seconds or 0.0)
@@ -240,6 +247,15 @@ def _look_failed(situation: Situation, result: CannotTell, rules: Rules) -> Deci
         target, at=at, looks_done=target.looks_done, looks_failed=looks_failed, holds=target.holds_account
     )
     return Decision(move=move, attempt_state="unknown")
+
+
+def _why_sought(situation: Situation) -> str:
+    return "it was refused" if _was_refused(situation) else "its answer was lost"
+
+
+def _was_refused(situation: Situation) -> bool:
+    """Whether a person's retry is why it is looked for, and no answer was ever lost."""
+    return situation.target.reason == RETRIED and situation.part.unknown_count == 0
 
 
 def _keep_looking(

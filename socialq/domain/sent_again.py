@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 S = TargetStatus
 
+RETRIED = "retried"
+"""The reason of a target that a person retries, for as long as it is looked for."""
+
 
 def to_look_for(target: Target, parts: Sequence[PartState]) -> PartState | None:
     """Return the part that may be live after all; None: nothing was asked of the platform that could be.
@@ -52,7 +55,7 @@ def looked_for_first(
             looks_done = 0
     return Move(
         to=S.UNKNOWN_OUTCOME,
-        reason="retried",
+        reason=RETRIED,
         detail="a person retries it: it is looked for first, and sent again if it is not live",
         next_kind=NextKind.LOOK,
         next_at=now,
@@ -70,7 +73,7 @@ def at_once(target: Target, unresolved: Sequence[PartState], *, now: datetime, l
     """Send without a look; `unresolved` parts may be live, and the detail says so."""
     return Move(
         to=S.SCHEDULED,
-        reason="retried",
+        reason=RETRIED,
         detail=_warning(unresolved),
         next_kind=NextKind.PUBLISH,
         next_at=now,

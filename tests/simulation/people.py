@@ -93,11 +93,7 @@ class People:
                 for other in cell.targets.values()
             ):
                 return False
-            for part in cell.parts[target.id]:
-                if not part.live:
-                    cleared = part.mark_cleared and part.part_no != sought.part_no
-                    count = min(part.unknown_count, 1)
-                    cell.write_part(target.id, part.part_no, mark_cleared=cleared, unknown_count=count)
+            cell.write_part(target.id, sought.part_no, mark_cleared=False)
             looks = len(self.world.rules.look_delays_seconds)
             move = sent_again.looked_for_first(
                 target, sought, now=now, last_moment=last_moment, scheduled_looks=looks

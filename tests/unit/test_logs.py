@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 import threading
+import time
 import timeit
 from contextlib import redirect_stdout
 
@@ -154,11 +155,14 @@ def test_redaction_is_cheap_on_ordinary_lines_and_linear_on_hostile_ones():
     for number in range(1000):
         register_secret(f"registered-{number}-secret")
     line = "target 01907730-aaaa published as 112233 on account 7 in 84 ms after 1 attempt"
-    assert min(timeit.repeat(lambda: redact(line), number=200, repeat=5)) / 200 < 0.0005
+    assert (
+        min(timeit.repeat(lambda: redact(line), timer=time.process_time, number=200, repeat=5)) / 200 < 0.0005
+    )
     for unit in ("token", "password ", "://a:", "eyJ", "authorization", "'token'", "v1.", '\\"token\\":\\"'):
         short, long = unit * 2000, unit * 8000
         cost = [
-            min(timeit.repeat(lambda text=text: redact(text), number=1, repeat=3)) for text in (short, long)
+            min(timeit.repeat(lambda text=text: redact(text), timer=time.process_time, number=1, repeat=3))
+            for text in (short, long)
         ]
         assert cost[1] < max(cost[0] * 10, 0.05), unit
 

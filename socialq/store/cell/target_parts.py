@@ -37,8 +37,8 @@ WHERE target_id = %(target_id)s
 
 _DOUBT = """
 UPDATE cell.target_parts
-SET mark_cleared = mark_cleared AND part_no <> %(part_no)s, unknown_count = LEAST(unknown_count, 1)
-WHERE target_id = %(target_id)s AND remote_id IS NULL
+SET mark_cleared = false
+WHERE target_id = %(target_id)s AND part_no = %(part_no)s AND remote_id IS NULL
 """
 
 _ACCEPT = """
@@ -74,7 +74,7 @@ def resolve_mark(
 
 
 def doubt(session: Session, *, target_id: UUID, part_no: int) -> None:
-    """Let a part that was marked once be looked for again, and one more lost answer be forgiven."""
+    """Let a part that was marked once be looked for again."""
     session.run(_DOUBT, {"target_id": target_id, "part_no": part_no})
 
 

@@ -129,7 +129,7 @@ def test_a_retry_without_looking_is_a_persons_decision_and_says_so(agency, make,
 
 
 def test_a_retry_of_what_may_be_live_looks_first(agency, make, again):
-    """Its mark stays; every look is made again, and one more lost answer is forgiven."""
+    """Its mark stays, and every look is made again."""
     lost = NOW - hours(2)
     part = {**UNRESOLVED, "marked_at": lost, "first_marked_at": lost, "unknown_count": 2}
     target_id = make(
@@ -149,7 +149,7 @@ def test_a_retry_of_what_may_be_live_looks_first(agency, make, again):
     assert row["publish_by"] > NOW
     assert "looked for first" in moved.detail
     (kept,) = agency.rows("SELECT mark_cleared, unknown_count FROM cell.target_parts")
-    assert kept == {"mark_cleared": False, "unknown_count": 1}
+    assert kept == {"mark_cleared": False, "unknown_count": 2}
     assert _last_event(agency, target_id) == {"seq": 2, "kind": "target.retry"}
 
 

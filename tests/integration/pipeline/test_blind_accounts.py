@@ -88,7 +88,9 @@ def test_a_retry_by_a_person_that_was_published_ends_its_planned_look(world: Wor
     target = world.post(account=member)
     world.lose_answer(target)
     now = world.row(target)["updated_at"]
-    resolve.retry(world.stores, tenant=world.tenant, target_id=target, now=now, actor="person")
+    resolve.retry(
+        world.stores, tenant=world.tenant, target_id=target, now=now, look_first=False, actor="person"
+    )
     assert world.publish(target) == "published"
     world.time_passes(target, 4000.0)
     assert world.look(target) == "published"
@@ -102,7 +104,9 @@ def test_a_duplicate_error_that_names_a_post_is_offered_to_a_person(world: World
     world.platform.answers += [lost(), SAYS_DUPLICATE]
     world.publish(target)
     now = world.row(target)["updated_at"]
-    resolve.retry(world.stores, tenant=world.tenant, target_id=target, now=now, actor="person")
+    resolve.retry(
+        world.stores, tenant=world.tenant, target_id=target, now=now, look_first=False, actor="person"
+    )
     assert world.publish(target) == "needs_attention"
     assert "urn:li:share:7012" in world.row(target)["detail"]
     assert world.part(target)["remote_id"] is None

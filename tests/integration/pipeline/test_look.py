@@ -141,6 +141,7 @@ def test_a_person_may_still_send_it_a_third_time(world: World, lost_one: UUID):
         tenant=world.tenant,
         target_id=lost_one,
         now=world.work(lost_one).read_at,
+        look_first=False,
         actor="person",
     )
     assert world.publish(lost_one) == "published"
