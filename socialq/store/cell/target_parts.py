@@ -38,7 +38,7 @@ WHERE target_id = %(target_id)s
 _DOUBT = """
 UPDATE cell.target_parts
 SET mark_cleared = false
-WHERE target_id = %(target_id)s AND part_no = %(part_no)s AND remote_id IS NULL
+WHERE remote_id IS NULL AND target_id = %(target_id)s AND part_no = %(part_no)s
 """
 
 _ACCEPT = """
