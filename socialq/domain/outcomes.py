@@ -46,8 +46,6 @@ class Transient:
     evidence: Evidence
     retry_after_seconds: float | None = None
     spends_budget: bool = True
-    learned: dict[str, dict[str, object]] = field(default_factory=dict)
-    """What a publish step's refusal says of what was prepared, by the name of a step's result: stored like one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +94,8 @@ class Unknown:
     """A request that makes content public was sent and nobody can say what became of it."""
 
     evidence: Evidence
+    learned: dict[str, dict[str, object]] = field(default_factory=dict)
+    """What a publish step's refusal says of what was prepared, by the name of a step's result: stored like one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

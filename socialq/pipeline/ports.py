@@ -222,8 +222,8 @@ AccountCheck = AccountReady | AccountWaits | AccountLost
 class FreshTokens(Protocol):
     """Guard 5's network half: a token that is about to end is refreshed first."""
 
-    def ensure(self, work: Work) -> AccountCheck:
-        """Return the account as it can be used now."""
+    def ensure(self, work: Work, *, until: datetime | None = None) -> AccountCheck:
+        """Return the account as it can be used now, and at `until` (aware) where that is given."""
 
     def renew(self, work: Work) -> AccountCheck:
         """Refresh a token that the platform has ended before its time."""

@@ -21,7 +21,7 @@ from socialq.domain.states import CLAIMABLE, NextKind
 from socialq.pipeline.access import account_access, part_content
 from socialq.pipeline.breaking import note_trouble
 from socialq.pipeline.pausing import hold_after, learn, tell_owner
-from socialq.pipeline.ports import AccountReady, AccountWaits
+from socialq.pipeline.ports import AccountLost, AccountReady, AccountWaits
 from socialq.providers.hearing import Hearing
 from socialq.vault import VaultError
 
@@ -81,7 +81,7 @@ class Preparer:
 
     def _prepare(self, work: Work, message: Message) -> str:
         try:
-            checked = self.tokens.ensure(work)
+            checked = self.tokens.ensure(work, until=work.target.next_at)
             access = account_access(
                 work if not isinstance(checked, AccountReady) else replace(work, account=checked.account),
                 self.credentials,
@@ -93,13 +93,7 @@ class Preparer:
             self.index.set_prepare(target=work.target, message_seq=message.seq, at=None)
             return "credentials_unreadable"
         if not isinstance(checked, AccountReady):
-            if isinstance(checked, AccountWaits):
-                hold_after(self.index, work.account, checked.because, now=work.read_at)
-            else:
-                tell_owner(self.index, work.account, tenant_id=work.target.tenant_id, reason=checked.detail)
-            log.info("not_prepared", detail=checked.detail)
-            self.index.set_prepare(target=work.target, message_seq=message.seq, at=None)
-            return "account_not_ready"
+            return self._not_ready(work, message, checked)
         token = new_token()
         tries = self.prepares.take(work.target, token=token, lease_seconds=_LEASE_SECONDS)
         if not isinstance(tries, int):
@@ -110,6 +104,18 @@ class Preparer:
         work = replace(work, account=checked.account)
         stopped = self._all_parts(work, access, token)
         return self._end(work, message, token, stopped, tries=tries)
+
+    def _not_ready(self, work: Work, message: Message, checked: AccountWaits | AccountLost) -> str:
+        """Say of a lost account that it is; one that must wait is asked again while there is time."""
+        again_at = None
+        if isinstance(checked, AccountWaits):
+            again_at = _in_time(work, work.read_at + timedelta(seconds=checked.seconds))
+            hold_after(self.index, work.account, checked.because, now=work.read_at)
+        else:
+            tell_owner(self.index, work.account, tenant_id=work.target.tenant_id, reason=checked.detail)
+        log.info("not_prepared", detail=checked.detail)
+        self.index.set_prepare(target=work.target, message_seq=message.seq, at=again_at)
+        return "account_not_ready"
 
     def _all_parts(self, work: Work, account: AccountAccess, token: UUID) -> PrepareFailure | str | None:
         """Run every step of every part; returns what stopped it: a failure, or that the publish has begun."""

@@ -16,7 +16,7 @@ import structlog
 
 from socialq.domain import keys
 from socialq.domain.ids import new_token
-from socialq.domain.outcomes import Accepted, Evidence, Ours, Prepared, RateLimited, Transient
+from socialq.domain.outcomes import Accepted, Evidence, Ours, Prepared, RateLimited, Transient, Unknown
 from socialq.domain.settlement import after_failure, cancelled_before_mark, expired
 from socialq.domain.text import is_keepable
 from socialq.domain.work import AccountBusy, ClaimRequest
@@ -210,8 +210,8 @@ class Run:
 
     def _after(self, part: Part, outcome: PublishOutcome) -> str:
         if not isinstance(outcome, Accepted):
-            if isinstance(outcome, Transient) and outcome.learned:
-                # Before the settle, under the lease: the next try begins without what the platform has dropped.
+            if isinstance(outcome, Unknown) and outcome.learned:
+                # Before the settle, under the lease: a later try begins without what the platform has dropped.
                 self._store(part, outcome.learned)
             return self._settle_and_learn(part.number, outcome)
         last = part.number == self.work.parts[-1].part_no

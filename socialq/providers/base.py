@@ -210,6 +210,8 @@ class Adapter(ABC):
     """How long before its slot a post with media is prepared; None: nothing is done ahead."""
     prepares_texts: ClassVar[bool] = False
     """Posts without files have something to prepare too."""
+    checks_texts: ClassVar[bool] = False
+    """Posts without files may have something to ask ahead: not worth it on short notice."""
     rate_limits: ClassVar[tuple[RateLimit, ...]] = ()
     """How many publish requests the platform allows; our own buckets keep to it, so that none is wasted."""
     deduplicates: ClassVar[KeyDeduplication | None]

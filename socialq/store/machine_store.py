@@ -37,12 +37,17 @@ _NIL: Final = UUID(int=0)
 
 _LET_GO_AT_ONCE: Final = 5000
 _UPSERT_PATIENCE_SECONDS: Final = 5.0
+_NOTICE_SECONDS: Final = 120.0
+"""A text that is due sooner is not checked ahead: this is longer than the lease of a refresh."""
 
 _SCAN_FACTOR: Final = 5
 """Up to this many times the batch the pick takes rows in the order of their times; beyond, tenant by tenant."""
 
 # Two lanes of one target: its next work, and ahead of it whatever can be prepared. `prepares` says that the
 # platform and the version have something to prepare at all, `prepare_at` when, NULL once it is done or too late.
+# A text of most platforms is just checked: where there may be something to ask, or where its token would have to be
+# refreshed at the slot, and never on short notice, so that nobody holds a refresh's lease at the slot. One that was
+# withdrawn has a row to finish.
 _SELECT: Final = """
 SELECT t.id AS target_id, t.tenant_id, t.account_id, t.platform, a.provider_app_id, t.seq, t.next_kind AS kind,
        t.next_at AS due_at, t.publish_by,
@@ -54,8 +59,14 @@ FROM cell.post_targets t
 JOIN cell.accounts a ON a.id = t.account_id
 JOIN cell.post_versions v ON v.id = t.version_id
 CROSS JOIN LATERAL (
-    SELECT (%(aheads)s::jsonb ->> CASE WHEN v.media_ids <> '{}' THEN t.platform ELSE t.platform || ' text' END)::float8
-           AS ahead
+    SELECT (%(aheads)s::jsonb ->> CASE
+        WHEN v.media_ids <> '{}' THEN t.platform
+        WHEN %(aheads)s::jsonb ? (t.platform || ' text') THEN t.platform || ' text'
+        WHEN t.next_at <= now() + %(notice_seconds)s * interval '1 second' THEN NULL
+        WHEN %(aheads)s::jsonb ? (t.platform || ' check') THEN t.platform || ' check'
+        WHEN t.next_at IS NULL
+             OR a.token_expires_at <= t.next_at + (%(tokens)s::jsonb ->> t.platform)::float8 * interval '1 second'
+            THEN t.platform || ' token' END)::float8 AS ahead
 ) p
 """
 
@@ -97,15 +108,24 @@ class MachineCell:
     """One cell's outbox and scheduling columns. Implements `Outbox` and `Overdue`."""
 
     def __init__(
-        self, databases: CellDatabases, *, prepare_ahead_seconds: Mapping[str, float] | None = None
+        self,
+        databases: CellDatabases,
+        *,
+        prepare_ahead_seconds: Mapping[str, float] | None = None,
+        token_ahead_seconds: Mapping[str, float] | None = None,
     ) -> None:
         """Use the machine role of the cell's database; say by platform how far ahead posts are prepared.
 
-        Those without files by `<platform> text`.
+        Texts by `<platform> text`, by `<platform> check` where it is only worth it if there is time, or by
+        `<platform> token`: if the token ends less than `token_ahead_seconds` after the slot.
         """
         self.name = databases.name
         self._machine = databases.machine
-        self._aheads = Jsonb(dict(prepare_ahead_seconds or {}))
+        self._ahead = {
+            "aheads": Jsonb(dict(prepare_ahead_seconds or {})),
+            "tokens": Jsonb(dict(token_ahead_seconds or {})),
+            "notice_seconds": _NOTICE_SECONDS,
+        }
 
     def unrelayed(self, *, limit: int) -> list[Event]:
         """Read the oldest unrelayed events."""
@@ -200,7 +220,7 @@ class MachineCell:
 
     def _rows(self, sql: str, params: Mapping[str, Any]) -> list[IndexRow]:
         with self._machine.transaction(actor="relay") as session:
-            found = session.all(sql, {**params, "aheads": self._aheads})
+            found = session.all(sql, {**params, **self._ahead})
         return [index_row for row in found for index_row in _index_rows(row)]
 
     def _targets(self, sql: str, limit: int) -> list[Target]:

@@ -50,10 +50,13 @@ class TokenRefresh:
     http: Http
     adapter_for: Callable[[str], Adapter]
 
-    def ensure(self, work: Work) -> AccountCheck:
-        """Return the account as it can be used now, after a refresh if its token is about to end."""
-        account = work.account
-        if not _ends_soon(account, self.adapter_for(account.platform), work.read_at):
+    def ensure(self, work: Work, *, until: datetime | None = None) -> AccountCheck:
+        """Return the account as it can be used now, after a refresh if its token is about to end.
+
+        `until`: a later moment (aware) at which the token must not be about to end either.
+        """
+        account, needed_at = work.account, max(work.read_at, until or work.read_at)
+        if not _ends_soon(account, self.adapter_for(account.platform), work.read_at, needed_at=needed_at):
             return AccountReady(account=account)
         return self._refresh(work.target.tenant_id, account)
 
@@ -153,9 +156,9 @@ class TokenRefresh:
         return AccountWaits(seconds=_TRY_AGAIN_SECONDS, detail=detail)
 
 
-def _ends_soon(account: AccountRow, adapter: Adapter, now: datetime) -> bool:
+def _ends_soon(account: AccountRow, adapter: Adapter, now: datetime, *, needed_at: datetime) -> bool:
     ends_at = account.token_expires_at
-    if ends_at is None or ends_at > now + adapter.refresh_ahead:
+    if ends_at is None or ends_at > needed_at + adapter.refresh_ahead:
         return False
     if not adapter.renews_itself:
         return account.refresh_token is not None

@@ -21,7 +21,7 @@ from socialq.media.links import LinkSigner
 from socialq.media.scanning import Scanner
 from socialq.pipeline.linked_files import LinkedFiles
 from socialq.providers.http import Http
-from socialq.providers.registry import ADAPTERS, adapter_for
+from socialq.providers.registry import adapter_for
 from socialq.store.cell_watch import CellWatch
 from socialq.store.evidence_store import PostgresEvidence
 from socialq.store.index_store import PostgresIndex
@@ -31,6 +31,7 @@ from socialq.store.rate_buckets import RedisBuckets
 from socialq.store.stores import Stores
 from socialq.store.target_store import PostgresTargets
 from socialq.vault import Vault
+from socialq.wiring.aheads import prepare_aheads, token_aheads
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -188,11 +189,10 @@ class Ground:
 
     def machine_cell(self, cell: str) -> MachineCell:
         """Build what relay and sweep see of a cell."""
-        aheads = {name: adapter.prepare_ahead for name, adapter in ADAPTERS.items()}
-        aheads |= {f"{name} text": ahead for name, ahead in aheads.items() if ADAPTERS[name].prepares_texts}
         return MachineCell(
             self.stores.cell(cell),
-            prepare_ahead_seconds={name: ahead.total_seconds() for name, ahead in aheads.items() if ahead},
+            prepare_ahead_seconds=prepare_aheads(),
+            token_ahead_seconds=token_aheads(),
         )
 
     @cached_property

@@ -67,6 +67,8 @@ class Bluesky(Adapter):
     deduplicates: ClassVar[KeyDeduplication | None] = KeyDeduplication(life=timedelta(days=3650))
     # A file that no post uses is trusted for a quarter of an hour.
     prepare_ahead: ClassVar[timedelta | None] = timedelta(minutes=10)
+    # Whom a text mentions must be asked for.
+    checks_texts: ClassVar[bool] = True
     # 5,000 points an hour and 35,000 a day for each account; a new record costs three at most.
     rate_limits: ClassVar[tuple[RateLimit, ...]] = (
         RateLimit(amount=1_666, per_seconds=3_600),

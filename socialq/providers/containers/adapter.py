@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from socialq.domain.clock import Clock, SystemClock
-from socialq.domain.outcomes import Accepted, Transient
+from socialq.domain.outcomes import Accepted, Transient, Unknown
 from socialq.providers.base import Adapter, KeyDeduplication, Problem
 from socialq.providers.containers.building import FRESH, Building
 from socialq.providers.containers.finder import ContainerLook, Sought
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _LOST: Final = frozenset({"container_lost", "container_failed", "media_not_fetched", "media_unseen"})
-"""Refusals of a publish step after which another container may fare better."""
+"""Refusals of a publish step after which another container may fare better, once it is known not to be live."""
 
 
 class ContainerAdapter(Adapter):
@@ -97,8 +97,9 @@ class ContainerAdapter(Adapter):
     def read_publish(self, answer: Answer, part: Part) -> PublishOutcome:
         """Translate the answer by the platform's table. It tells no address: `permalink` asks for it.
 
-        Of a container that the platform does not find any more, or that failed after all, that is learned: the next
-        try asks for its state first, and builds another one.
+        That a container is not found any more, or failed after all, may also be said of one that was published a
+        moment ago, and another one would post it twice: it is looked for first. Proven absent, the next try asks for
+        the container's state, and builds another one.
         """
         del part
         remote_id = graph_id(json_object(answer).get("id")) if 200 <= answer.status < 300 else None
@@ -117,7 +118,8 @@ class ContainerAdapter(Adapter):
         is_lost = meaning_of(answer, dialect).name in _LOST
         if not isinstance(outcome, Transient) or not is_lost or answer.subject is None:
             return outcome
-        return replace(outcome, learned={answer.subject: lost(at=self._waiting.clock.now())})
+        learned = {answer.subject: lost(at=self._waiting.clock.now())}
+        return Unknown(evidence=outcome.evidence, learned=learned)
 
     def look(
         self,

@@ -1,9 +1,9 @@
 """Looking for a part whose answer was lost: its container knows whether it was published, a listing as what.
 
 A part, its containers and the mark's time arrive; found, absent, or cannot tell leaves.
-What must stay true: a container that says it was not published is absence, whatever else on the account reads
-alike; one that says it was published is never called absent because no listing shows it; an id that belongs to
-another part is never taken; what can't be read is never taken for absent.
+What must stay true: a container that waits to be published is absence, whatever else on the account reads alike;
+of one that has ended only the listing tells; one that says it was published is never called absent because no
+listing shows it; an id that belongs to another part is never taken; what can't be read is never taken for absent.
 """
 
 from __future__ import annotations
@@ -118,14 +118,17 @@ class ContainerLook:
             return CannotTell(failure=Transient(evidence=unreadable))
         return self._says(status)
 
-    def _says(self, status: Status) -> bool | CannotTell:
+    def _says(self, status: Status) -> bool | CannotTell | None:
         match status.state:
             case "published":
                 return True
             case "in_progress":
                 return self._cannot_tell("publishing", "it is being published, or processed, just now")
-            case _:
+            case "ready":
                 return False
+            case _:
+                # Expired or failed: nobody promises that this is never said of what was published.
+                return None
 
     def _cannot_tell(self, code: str, message: str) -> CannotTell:
         said = Evidence(code=f"{self.api.dialect.platform}.{code}", message=message)

@@ -51,7 +51,8 @@ def look_gone(
     if not isinstance(control, Answer) or control.status != 200:
         return doubt
     listed = json_object(control).get("data")
-    if not isinstance(listed, list) or any(_id_of(one) == remote_id for one in listed):
+    # A token that may not read is answered with an empty list, too.
+    if not isinstance(listed, list) or not listed or any(_id_of(one) == remote_id for one in listed):
         return doubt
     return TakenDown(evidence=evidence(asked, f"{dialect.platform}.gone_already"))
 

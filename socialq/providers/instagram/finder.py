@@ -62,9 +62,7 @@ def _is_own(seen: Seen, account: AccountAccess) -> bool | None:
     name = seen.entry.get("username")
     if account.remote_user_id in told or (isinstance(name, str) and name.lower() == account.handle.lower()):
         return True
-    if told:
-        return False
-    return None if isinstance(name, str) else True
+    return False if told else None
 
 
 def _id_of(person: object) -> str | None:

@@ -21,6 +21,8 @@ CHARACTERS_PER_LINK: Final = 23
 
 _MOST_LINK_CHARACTERS: Final = 4096
 _MOST_LABEL_CHARACTERS: Final = 63
+_ENCODED: Final = "xn--"
+"""What an encoded label begins with."""
 _MOST_CHARACTERS_SEARCHED: Final = 4_000
 """A longer text is too long whatever links it has; searching it would take time for nothing."""
 
@@ -119,7 +121,14 @@ def find_links(text: str) -> list[FoundLink]:
 
 def _is_possible(host: str, url: str) -> bool:
     labels = host.split(".")
-    return len(url) <= _MOST_LINK_CHARACTERS and all(len(label) <= _MOST_LABEL_CHARACTERS for label in labels)
+    return len(url) <= _MOST_LINK_CHARACTERS and all(map(_is_label, labels))
+
+
+def _is_label(label: str) -> bool:
+    """Say whether a label is short enough as name servers know it: other letters than ASCII's take more there."""
+    if label.isascii() or len(label) > _MOST_LABEL_CHARACTERS:
+        return len(label) <= _MOST_LABEL_CHARACTERS
+    return len(_ENCODED) + len(label.encode("punycode")) <= _MOST_LABEL_CHARACTERS
 
 
 def _with_scheme(match: regex.Match[str]) -> list[FoundLink]:

@@ -72,12 +72,15 @@ class Containers:
         return container
 
     def get(self, container_id: str) -> Container | None:
-        item = self._world.shelf.get(self._platform, "container", container_id)
-        if item is None:
+        """Return a container as the platform tells of it."""
+        container = self._read(container_id)
+        if container is None:
             return None
-        container = Container(**item)
         is_lost = container.made_at * 1000 < self._switches.number("lost_before_ms")
-        return replace(container, ends_at=0.0) if is_lost else container
+        if not is_lost:
+            return container
+        is_forgotten = self._switches.is_on("forgets_published")
+        return replace(container, ends_at=0.0, published_as=None if is_forgotten else container.published_as)
 
     def of(self, account: str, container_ids: Sequence[str]) -> list[Container | None]:
         """The account's containers in order; None for what is not there or another's."""
@@ -87,12 +90,16 @@ class Containers:
     def publish(self, container_id: str, post: Callable[[Container], str]) -> str | None:
         """Let `post` make the post, and remember its id; None if that was done before."""
         with self._lock:
-            container = self.get(container_id)
+            container = self._read(container_id)
             if container is None or container.published_as is not None:
                 return None
             post_id = post(container)
             self._put(replace(container, published_as=post_id))
             return post_id
+
+    def _read(self, container_id: str) -> Container | None:
+        item = self._world.shelf.get(self._platform, "container", container_id)
+        return None if item is None else Container(**item)
 
     def _put(self, container: Container) -> None:
         item: Mapping[str, Any] = asdict(container)

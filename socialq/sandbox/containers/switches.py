@@ -14,6 +14,9 @@ CONTAINER_SETTINGS: Mapping[str, Setting] = {
     "lost_before_ms": Setting(
         0, int, "containers made before this moment (milliseconds since 1970) are expired, whatever they were"
     ),
+    "forgets_published": Setting(
+        default=False, kind=bool, meaning="an expired container is told as expired though it was published"
+    ),
     "publish_lag_ms": Setting(0, int, "how long a finished container is answered as missing when published"),
     "publishes_then_refuses": Setting(
         default=False, kind=bool, meaning="a publish makes the post live and is answered as spam"

@@ -39,26 +39,52 @@ def lost_after_preparing(lanes: Lanes, account: Account, platform: str) -> UUID:
     return target
 
 
+def until_it_rests(lanes: Lanes, target: UUID) -> list[str]:
+    """Work off a target as if all its waits had passed."""
+    said: list[str] = []
+    for _ in range(10):
+        if lanes.row(target)["next_kind"] is None:
+            return said
+        if lanes.row(target)["lost_at"]:
+            lanes.lost_earlier(target)
+        lanes.due_now(target)
+        said += lanes.work_off()
+    raise AssertionError(f"it never rests: {said}")
+
+
+def publish_behind_our_back(account: Account, platform: str, container_id: str) -> None:
+    """What a request does whose answer then says that there was no such container."""
+    adapter = ADAPTERS[platform]()
+    answer = requests.post(
+        f"{adapter.api_address(account.row['base_url'])}/me/{adapter.publish_edge}",
+        headers={"Authorization": f"Bearer {account.opened()}"},
+        data={"creation_id": container_id},
+        timeout=10,
+    )
+    assert answer.status_code == 200
+
+
 @pytest.mark.parametrize("platform", ["instagram", "threads"])
-def test_a_container_that_is_lost_at_its_publish_is_built_anew_by_the_next_try(
+def test_a_container_that_is_lost_at_its_publish_is_built_anew_once_it_is_proven_absent(
     lanes: Lanes, platform: str
 ) -> None:
-    """The next try asks for its state, and publishes another one in its place; no try more is spent on it."""
+    """The refusal is an unknown outcome; when no look finds the post, another container is published."""
     account = connected(lanes, platform)
     target = lost_after_preparing(lanes, account, platform)
-    assert lanes.work_off() == ["retry_scheduled"]
-    assert lanes.row(target)["tries_spent"] == 1
-    lanes.due_now(target)
-    assert lanes.work_off() == ["published"]
+    assert lanes.work_off() == ["unknown_outcome"]
+    assert until_it_rests(lanes, target)[-1] == "published"
     (post,) = lanes.sandbox.ledger(platform, account.name)
     assert "Goes out once" in post["text"]
     assert len(lanes.sandbox.requests(platform, account.name)) == 2
     assert {"container", "container.2", "container.2:ready"} <= set(prepared(lanes, target))
 
 
+@pytest.mark.parametrize("forgets", [False, True])
 @pytest.mark.parametrize("platform", ["instagram", "threads"])
-def test_a_container_that_was_published_after_all_is_not_built_anew(lanes: Lanes, platform: str) -> None:
-    """Its publish is refused as that of a lost one; its state says that it is live, and nothing is sent again."""
+def test_a_container_that_was_published_after_all_is_found_and_not_built_anew(
+    lanes: Lanes, platform: str, forgets: bool
+) -> None:
+    """Its publish is refused as that of a lost one; whatever its state says then, the listing has it."""
     account = connected(lanes, platform)
     picture = media(lanes, jpeg((60, 60)), "square.jpg")
     target = lanes.post(account, "Live already", images=[picture], seconds=SLOT_SECONDS)
@@ -66,17 +92,28 @@ def test_a_container_that_was_published_after_all_is_not_built_anew(lanes: Lanes
     assert prepare(lanes) == ["prepared"]
     lanes.change(AGED, id=target)
     (row,) = lanes.rows("SELECT prepared FROM cell.target_parts WHERE target_id = %(id)s", id=target)
-    adapter = ADAPTERS[platform]()
-    answer = requests.post(
-        f"{adapter.api_address(account.row['base_url'])}/me/{adapter.publish_edge}",
-        headers={"Authorization": f"Bearer {account.opened()}"},
-        data={"creation_id": row["prepared"]["container"]["id"]},
-        timeout=10,
-    )
-    assert answer.status_code == 200
+    publish_behind_our_back(account, platform, row["prepared"]["container"]["id"])
+    now_ms = time.time_ns() // 1_000_000 + 1
+    lanes.sandbox.settings(platform, lost_before_ms=now_ms, forgets_published=forgets)
     lanes.due_now(target)
-    assert lanes.work_off() == ["retry_scheduled"]
+    assert lanes.work_off() == ["unknown_outcome"]
+    assert until_it_rests(lanes, target)[-1] == "published"
+    assert len(lanes.sandbox.ledger(platform, account.name)) == 1
+
+
+@pytest.mark.parametrize("platform", ["instagram", "threads"])
+def test_a_lost_answer_is_found_though_its_container_is_told_as_expired(lanes: Lanes, platform: str) -> None:
+    """Only the listing tells of a container that has ended: nothing is sent again."""
+    account = connected(lanes, platform)
+    picture = media(lanes, jpeg((60, 60)), "square.jpg")
+    target = lanes.post(account, "Taken, and not answered for", images=[picture], seconds=SLOT_SECONDS)
+    lanes.relay()
+    assert prepare(lanes) == ["prepared"]
+    rule = {"platform": platform, "account": account.name, "step": "publish", "kind": "accept_then_reset"}
+    lanes.sandbox.faults([{**rule, "times": 1}])
     lanes.due_now(target)
-    assert lanes.work_off() == ["failed"]
-    assert "published already" in lanes.row(target)["detail"]
+    assert lanes.work_off() == ["unknown_outcome"]
+    now_ms = time.time_ns() // 1_000_000 + 1
+    lanes.sandbox.settings(platform, lost_before_ms=now_ms, forgets_published=True)
+    assert until_it_rests(lanes, target)[-1] == "published"
     assert len(lanes.sandbox.ledger(platform, account.name)) == 1

@@ -86,7 +86,7 @@ def test_a_post_with_a_picture_is_uploaded_before_its_slot_and_only_sent_at_it(
 
 
 def test_without_files_there_is_no_prepare_row(lanes: Lanes, account: Account):
-    """A text has nothing to prepare."""
+    """A text has nothing to prepare, and a token that outlives the slot needs no check."""
     target = lanes.post(account, seconds=SLOT_SECONDS)
     lanes.relay()
     assert lanes.index_row(target, "prepare") is None

@@ -280,7 +280,9 @@ def meta_post(lanes: Lanes, platform: str, text: str) -> tuple[Account, UUID]:
 @pytest.mark.parametrize("platform", ["facebook", "threads"])
 def test_what_is_gone_already_is_proven_by_reading(lanes: Lanes, platform: str):
     """Meta's "not found" is no proof: while the account's own posts can't be read, nobody says that it is gone."""
-    account, target = meta_post(lanes, platform, "Gone by hand")
+    account = connected(lanes, platform)
+    published(lanes, account, "Stays")
+    target = published(lanes, account, "Gone by hand")
     work = lanes.work(target)
     [(_, remote_id)] = PostgresTakedowns(lanes.wiring.stores).live(work.target)
     requests.delete(

@@ -136,7 +136,7 @@ class NoSecrets:
 class NeverEnding:
     """Tokens that never need a refresh."""
 
-    def ensure(self, work: Work) -> AccountReady:
+    def ensure(self, work: Work, *, until: object = None) -> AccountReady:
         return AccountReady(account=work.account)
 
 

@@ -32,7 +32,7 @@ COMMENT = Part(number=2, role="comment", text="First!", key="k", parent_id="9")
         ({"username": "MILL.bakes", "from": {"id": "5"}}, Found),
         ({"username": "new.name", "from": {"id": "178"}}, Found),
         ({"username": "new.name", "from": {"id": "5"}, "user": {"id": "178"}}, Found),
-        ({}, Found),
+        ({}, CannotTell),
         ({"username": "stranger", "from": {"id": "5"}}, Absent),
         ({"username": "stranger"}, CannotTell),
         ({"username": "stranger", "from": "odd"}, CannotTell),
@@ -86,7 +86,9 @@ def test_what_is_gone_is_proven_by_reading() -> None:
     """The post is not found, and the account's others are."""
     doubt = Instagram().read_takedown(answer(400, error(100, 33)))
     assert isinstance(doubt, Unknown)
-    script = Script(answer(400, error(100, 33)), answer(200, {"data": []}))
+    nothing = Script(answer(400, error(100, 33)), answer(200, {"data": []}))
+    assert Instagram().look_gone(nothing.http, BY_PAGE, remote_id="17", doubt=doubt) is doubt
+    script = Script(answer(400, error(100, 33)), answer(200, {"data": [{"id": "18"}]}))
     outcome = Instagram().look_gone(script.http, BY_PAGE, remote_id="17", doubt=doubt)
     assert isinstance(outcome, TakenDown)
     assert script.calls[1].url.endswith("/v26.0/178/media")

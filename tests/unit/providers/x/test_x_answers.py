@@ -62,6 +62,8 @@ def read(given: Answer, part: Part = PART) -> outcomes.PublishOutcome:
             "AuthLost",
         ),
         (403, problem(403, "User has been suspended."), "AuthLost", "AuthLost"),
+        (403, {"errors": [{"code": 63, "message": "Log in to x.com"}]}, "AuthLost", "AuthLost"),
+        (403, {"errors": [{"code": 64, "message": "Log in to x.com"}]}, "AuthLost", "AuthLost"),
         (
             403,
             problem(403, "To protect our users, this account is temporarily locked."),

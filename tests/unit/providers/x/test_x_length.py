@@ -117,6 +117,24 @@ def test_the_limit_is_reached_by_weight() -> None:
     assert weighted_length("a" * 256 + " https://example.com/a/long/path/that/does/not/matter") == 280
 
 
+KANA = "".join(map(chr, range(0x3042, 0x3042 + 60)))
+"""Letters that all differ: one costs more than a character in the ASCII form of a host, where equal ones cost less."""
+
+
+@pytest.mark.parametrize(("letters", "is_link"), [(30, True), (60, False)])
+@pytest.mark.parametrize("scheme", ["https://", "http://"])
+def test_a_host_whose_ascii_form_has_too_long_a_label_is_no_link(
+    letters: int, is_link: bool, scheme: str
+) -> None:
+    """A label has 63 characters at most in the form that a name server is asked for, not as it is written."""
+    label = KANA[:letters]
+    assert len(label) <= 63
+    assert (len("xn--" + label.encode("punycode").decode()) <= 63) == is_link
+    text = f"{scheme}{label}.com/a"
+    plain = len(scheme) + 2 * letters + len(".com/a")
+    assert weighted_length(text) == (23 if is_link else plain)
+
+
 def test_links_are_told_with_their_places() -> None:
     """`text[start:end]` is the link, with and without a scheme."""
     text = "One: example.com/a, two: https://example.org/b?c=d."
