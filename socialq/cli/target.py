@@ -116,7 +116,10 @@ def cancel(*, target_id: UUID, tenant: str | None, reason: str, as_json: bool) -
 @_tenant
 @json_option
 def mark_published(*, target_id: UUID, link_or_id: str, tenant: str | None, as_json: bool) -> None:
-    """Record that a target is live: LINK_OR_ID is the link or id of its post on the platform."""
+    """Record that a target is live: LINK_OR_ID is the link or id of its post on the platform.
+
+    The platform is asked whether the post is there and the account's own. Where it can't be read, your word is taken.
+    """
     from socialq.desk import resolve
 
     with opened() as wiring:
@@ -128,8 +131,9 @@ def mark_published(*, target_id: UUID, link_or_id: str, tenant: str | None, as_j
             link_or_id=link_or_id,
             now=datetime.now(UTC),
             actor=actor(),
+            reader=wiring.post_reader,
         )
-    _say(moved, f"Target {moved.id} is published.", as_json=as_json)
+    _say(moved, f"Target {moved.id} is published: {moved.detail}", as_json=as_json)
 
 
 @command.command("take-down")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NoReturn, assert_never
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol, assert_never
 
 from psycopg.errors import UniqueViolation
 
@@ -21,6 +21,7 @@ from socialq.desk.tenants import cell_of
 from socialq.desk.wake import wake_relay
 from socialq.domain import sent_again
 from socialq.domain.keys import publication_key
+from socialq.domain.outcomes import CannotTell, NotStanding, Standing
 from socialq.domain.states import CANCELLABLE, RETRYABLE, TargetStatus
 from socialq.domain.targets import Move
 from socialq.providers.registry import UnknownPlatform, adapter_for
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from socialq.domain.errors import InputRefused
+    from socialq.domain.outcomes import Reading
     from socialq.domain.targets import PartState, Target
     from socialq.store.sessions import Row, Session
     from socialq.store.stores import Stores
@@ -131,35 +133,79 @@ def cancel(stores: Stores, *, tenant: UUID, target_id: UUID, reason: str, actor:
                 raise AssertionError(f"{target.status} is cancellable")
 
 
+class Reader(Protocol):
+    """Asks platforms for single posts."""
+
+    def read(self, *, tenant_id: UUID, target_id: UUID, remote_id: str) -> Reading:
+        """Say whether a post is there, and of the target's account."""
+
+
 def mark_published(
-    stores: Stores, *, tenant: UUID, target_id: UUID, link_or_id: str, now: datetime, actor: str
+    stores: Stores,
+    *,
+    tenant: UUID,
+    target_id: UUID,
+    link_or_id: str,
+    now: datetime,
+    actor: str,
+    reader: Reader | None = None,
 ) -> Target:
     """Record that a target is live, on a person's word: with the link or id of its first part.
 
-    Of a thread only that part is recorded as seen; `detail` says that the others were not checked.
+    The platform is asked by `reader`, between two transactions: what is not there, or another's, is refused. What
+    can't be read is taken on the person's word, as all is without a reader, and `detail` says so. Of a thread only
+    that part is recorded as seen; `detail` says that the others were not checked.
     """
-    with cell_of(stores, tenant).app.transaction(tenant=tenant, actor=actor) as session:
-        target = post_targets.lock(session, target_id)
-        if target is None:
-            raise no_target(target_id)
-        if target.status is S.PUBLISHED:
-            raise refusal("target", target_id, "is published already", "nothing is left to do")
-        if target.status is S.PUBLISHING:
-            problem = "is being sent at this moment"
-            raise refusal("target", target_id, problem, "wait for the outcome, then look again")
-        if target.status in _NEVER_SENT and target.attempt_count == 0:
-            problem = "was never sent, so it can't be live by us"
-            raise refusal("target", target_id, problem, "cancel it if its post is live by another way")
-        account = _account_of(session, target)
-        post = _named_post(link_or_id, account)
+    app = cell_of(stores, tenant).app
+    with app.transaction(tenant=tenant, actor=actor) as session:
+        _, post = _markable(session, target_id, link_or_id)
+    not_verified = "" if reader is None else _not_verified(reader, tenant, target_id, post)
+    with app.transaction(tenant=tenant, actor=actor) as session:
+        # The target may have moved while the platform was asked: everything is checked again.
+        target, post = _markable(session, target_id, link_or_id)
         parts = target_parts.full_parts(session, target_id)
         first = _record_first_part(session, target, parts[0], post, now=now)
+        said = f"marked as published by {actor}{not_verified}"
         moved = _applied(
-            post_targets.apply(session, target, _published_move(target, parts, now=now, actor=actor))
+            post_targets.apply(session, target, _published_move(target, parts, now=now, said=said))
         )
         key = publication_key(moved.id, moved.key_instant or now, moved.version_id)
         settlements.publish(session, target=moved, publication_key=key, first=first)
     return moved
+
+
+def _markable(session: Session, target_id: UUID, link_or_id: str) -> tuple[Target, RemotePost]:
+    """Lock a target that may be marked as published, and read which post of its account is meant."""
+    target = post_targets.lock(session, target_id)
+    if target is None:
+        raise no_target(target_id)
+    if target.status is S.PUBLISHED:
+        raise refusal("target", target_id, "is published already", "nothing is left to do")
+    if target.status is S.PUBLISHING:
+        problem = "is being sent at this moment"
+        raise refusal("target", target_id, problem, "wait for the outcome, then look again")
+    if target.status in _NEVER_SENT and target.attempt_count == 0:
+        problem = "was never sent, so it can't be live by us"
+        raise refusal("target", target_id, problem, "cancel it if its post is live by another way")
+    return target, _named_post(link_or_id, _account_of(session, target))
+
+
+def _not_verified(reader: Reader, tenant: UUID, target_id: UUID, post: RemotePost) -> str:
+    """Ask the platform for a post: raises where it is not the account's, returns why it could not be read."""
+    reading = reader.read(tenant_id=tenant, target_id=target_id, remote_id=post.remote_id)
+    match reading:
+        case Standing():
+            return ""
+        case NotStanding(problem=problem):
+            way_out = (
+                "open the post on the account's page and give its link; if it is new, try again in a minute"
+            )
+            raise refusal(LINK_FIELD, post.permalink or post.remote_id, problem, way_out)
+        case CannotTell(failure=failure):
+            evidence = failure.evidence
+            return f"; not verified: {evidence.message or evidence.code}"
+        case _:
+            assert_never(reading)
 
 
 @contextmanager
@@ -280,9 +326,9 @@ def _record_first_part(
     return next(found for found in target_parts.full_parts(session, target.id) if found.part_no == 1)
 
 
-def _published_move(target: Target, parts: Sequence[PartState], *, now: datetime, actor: str) -> Move:
+def _published_move(target: Target, parts: Sequence[PartState], *, now: datetime, said: str) -> Move:
     unseen = [part.part_no for part in parts if part.part_no > 1 and not part.live]
-    detail = f"marked as published by {actor}"
+    detail = said
     if unseen:
         numbers = ", ".join(str(number) for number in unseen)
         detail += f"; part {numbers} of {len(parts)} was not checked"

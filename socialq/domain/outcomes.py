@@ -160,3 +160,20 @@ class CannotTell:
 
 
 LookResult = Found | Absent | CannotTell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One post was read: it is there, and the account's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotStanding:
+    """The platform says that there is no such post, or that it is another's."""
+
+    problem: str
+    """Goes on from the id: `names no post that is on X`."""
+
+
+Reading = Standing | NotStanding | CannotTell
+"""What reading one post by its id can come to."""

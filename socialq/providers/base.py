@@ -16,6 +16,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
 from socialq.domain.media_rules import DocumentRules, GifRules, ImageRules, MediaRules, VideoRules
+from socialq.domain.outcomes import CannotTell, Evidence, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         PrepareFailure,
         PublishOutcome,
         RateLimited,
+        Reading,
         TakedownOutcome,
         Unknown,
     )
@@ -316,6 +318,12 @@ class Adapter(ABC):
         """Ask for a live part's address, where the answer to its publish step does not tell it. Best effort."""
         del http, account, remote_id
         return None
+
+    def read_post(self, http: Http, account: AccountAccess, *, remote_id: str) -> Reading:
+        """Ask by one reading whether a post is there, and this account's; platforms without such can't tell."""
+        del http, account, remote_id
+        said = Evidence(code=f"{self.platform}.unread", message="its posts can't be read by their ids")
+        return CannotTell(failure=Transient(evidence=said))
 
     takedown_by_hand: ClassVar[str] = "delete it on the platform"
     """What a person does where the API takes nothing down."""

@@ -9,6 +9,7 @@ from socialq.pipeline.permalinks import Permalinks
 from socialq.pipeline.places import Places
 from socialq.pipeline.prepare import Preparer
 from socialq.pipeline.publish import Publisher, PublishLimits
+from socialq.pipeline.reading import PostReader
 from socialq.pipeline.sweep import EvidenceSweep
 from socialq.pipeline.takedown import Takedown
 from socialq.providers.registry import adapter_for
@@ -100,6 +101,16 @@ class Hops(Ground):
             credentials=AccountCredentials(self.vault),
             tokens=self.token_refresh,
             http=self.http,
+            adapter_for=adapter_for,
+        )
+
+    @cached_property
+    def post_reader(self) -> PostReader:
+        return PostReader(
+            targets=self.targets,
+            credentials=AccountCredentials(self.vault),
+            tokens=self.token_refresh,
+            http=self.quick_http,
             adapter_for=adapter_for,
         )
 

@@ -60,7 +60,13 @@ def _answer(
         did = "it is not on the page: sent again"
     else:
         resolve.mark_published(
-            stores, tenant=tenant, target_id=target.line.id, link_or_id=there, now=now, actor=actor
+            stores,
+            tenant=tenant,
+            target_id=target.line.id,
+            link_or_id=there,
+            now=now,
+            actor=actor,
+            reader=cast.wiring.post_reader,
         )
         did = f"it is on the page: marked published as {there}"
     return Asked(account=target.line.account, said=why.because, offered=why.who, did=did)

@@ -29,6 +29,7 @@ from socialq.providers.bluesky.facets import handles_in
 from socialq.providers.bluesky.limits import DEFAULT_LIMITS, POST
 from socialq.providers.bluesky.options import OPTIONS
 from socialq.providers.bluesky.rate import used_up
+from socialq.providers.bluesky.reading import read_post
 from socialq.providers.bluesky.record_keys import key_of
 from socialq.providers.bluesky.rules import check_parts
 from socialq.providers.post_forms import PostForm
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         PrepareFailure,
         PublishOutcome,
         RateLimited,
+        Reading,
         TakedownOutcome,
     )
     from socialq.providers.base import AccountAccess, AppCredentials, Connection, Part, PrepareStep, Refreshed
@@ -153,6 +155,10 @@ class Bluesky(Adapter):
     def usage(self, answer: Answer) -> RateLimited | Ours | None:
         """Read from the headers that nothing is left of a limit."""
         return used_up(answer)
+
+    def read_post(self, http: Http, account: AccountAccess, *, remote_id: str) -> Reading:
+        """Ask for the record."""
+        return read_post(http, account, remote_id)
 
     # at://did:plc:…/app.bsky.feed.post/3k… and https://bsky.app/profile/quillmoss.example/post/3k…
     post_forms: ClassVar[tuple[PostForm, ...]] = tuple(

@@ -12,6 +12,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import quote
 
 from socialq.domain.clock import Clock, SystemClock
 from socialq.domain.outcomes import Accepted, Transient, Unknown
@@ -22,6 +23,7 @@ from socialq.providers.containers.mentions import unchecked_mentions
 from socialq.providers.containers.steps import container_of, made_containers, steps_left
 from socialq.providers.containers.stored import lost
 from socialq.providers.graph.answers import meaning_of, read_refusal, read_usage
+from socialq.providers.graph.reading import read_post
 from socialq.providers.graph.said import evidence, graph_id, json_object, web_address
 from socialq.providers.http import Answer, Call
 from socialq.providers.waiting import Waiting, http_date
@@ -29,7 +31,7 @@ from socialq.providers.waiting import Waiting, http_date
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from socialq.domain.outcomes import LookResult, Ours, PublishOutcome, RateLimited
+    from socialq.domain.outcomes import LookResult, Ours, PublishOutcome, RateLimited, Reading
     from socialq.providers.base import AccountAccess, Part, PrepareStep
     from socialq.providers.containers.api import ContainerApi
     from socialq.providers.graph.listing import Listing
@@ -46,6 +48,8 @@ class ContainerAdapter(Adapter):
     containers: ClassVar[ContainerApi]
     publish_edge: ClassVar[str]
     """What is asked of an account to publish a container, such as `media_publish`."""
+    posts_edge: ClassVar[str]
+    """Under which an account's own posts are listed, such as `media`."""
     deduplicates: ClassVar[KeyDeduplication | None] = None
     """A container is good for one post, but a second publish does not tell which: nothing is promised."""
 
@@ -171,6 +175,19 @@ class ContainerAdapter(Adapter):
         answer = http.send(self.get_from(account, remote_id, "permalink"))
         found = json_object(answer) if isinstance(answer, Answer) and answer.status == 200 else {}
         return web_address(found.get("permalink"))
+
+    def read_post(self, http: Http, account: AccountAccess, *, remote_id: str) -> Reading:
+        """Read the post with whose it is."""
+        place = self.api_address(account.base_url)
+        return read_post(
+            http,
+            account,
+            address=f"{place}/{quote(remote_id, safe='')}",
+            posts=f"{place}/{account.remote_user_id}/{self.posts_edge}",
+            remote_id=remote_id,
+            author_fields="owner,username",
+            dialect=self.containers.dialect,
+        )
 
     def get_from(self, account: AccountAccess, path: str, fields: str) -> Call:
         """Build a request for an object's fields."""

@@ -29,6 +29,7 @@ from socialq.providers.facebook.rules import OPTIONS, check_parts
 from socialq.providers.facebook.videos import finish_call, video_steps
 from socialq.providers.graph.answers import read_usage
 from socialq.providers.graph.gone import look_gone, read_deletion
+from socialq.providers.graph.reading import read_post
 from socialq.providers.http import Call
 from socialq.providers.post_forms import PostForm
 from socialq.providers.waiting import Waiting
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         PrepareFailure,
         PublishOutcome,
         RateLimited,
+        Reading,
         TakedownOutcome,
         Unknown,
     )
@@ -138,6 +140,19 @@ class Facebook(Adapter):
         """Say of each `@name` that it will stand there as plain text."""
         del http, account
         return plain_mentions(parts)
+
+    def read_post(self, http: Http, account: AccountAccess, *, remote_id: str) -> Reading:
+        """Read the post, video or photo with whom it is from."""
+        place = api(account.base_url)
+        return read_post(
+            http,
+            account,
+            address=f"{place}/{remote_id}",
+            posts=f"{place}/{account.remote_user_id}/published_posts",
+            remote_id=remote_id,
+            author_fields="from",
+            dialect=FACEBOOK,
+        )
 
     # A post's id is PAGE_NUMBER; a film's is its own number.
     post_forms: ClassVar[tuple[PostForm, ...]] = tuple(

@@ -71,6 +71,7 @@ class Instagram(ContainerAdapter):
     )
     containers: ClassVar[ContainerApi] = InstagramContainers()
     publish_edge: ClassVar[str] = "media_publish"
+    posts_edge: ClassVar[str] = "media"
 
     def connect(
         self, http: Http, *, base_url: str, token: str, remote_user_id: str | None = None

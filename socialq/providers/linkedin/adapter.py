@@ -24,6 +24,7 @@ from socialq.providers.linkedin.content import comment_body, is_comment, post_bo
 from socialq.providers.linkedin.finder import Look
 from socialq.providers.linkedin.limits import DEFAULT_LIMITS, MEDIA_RULES
 from socialq.providers.linkedin.media import asset_urns, steps_left
+from socialq.providers.linkedin.reading import read_post
 from socialq.providers.linkedin.rules import OPTIONS, check_parts
 from socialq.providers.linkedin.urns import AuthorKind, author_kind, comment_name, in_path, post_urn
 from socialq.providers.post_forms import PostForm
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from socialq.domain.media_rules import MediaRules
-    from socialq.domain.outcomes import LookResult, PrepareFailure, PublishOutcome, TakedownOutcome
+    from socialq.domain.outcomes import LookResult, PrepareFailure, PublishOutcome, Reading, TakedownOutcome
     from socialq.providers.base import AccountAccess, AppCredentials, Part, PrepareStep, Problem
     from socialq.providers.consent import Consent
     from socialq.providers.http import Answer, Call, Http
@@ -145,6 +146,11 @@ class LinkedIn(Adapter):
         """An organisation's posts can be read with the permission for it; a person's by nobody."""
         is_organization = author_kind(remote_user_id) == "organization"
         return self.finder if is_organization and _READS_POSTS in scopes else None
+
+    def read_post(self, http: Http, account: AccountAccess, *, remote_id: str) -> Reading:
+        """Ask for an organisation's post, with the permission to read such; a person's can be read by nobody."""
+        finder = self.finder_of(remote_user_id=account.remote_user_id, scopes=account.scopes)
+        return read_post(http, account, remote_id, may_read=finder is not None)
 
     # urn:li:share:1 and https://www.linkedin.com/feed/update/urn:li:share:1/: neither says whose post it is.
     post_forms: ClassVar[tuple[PostForm, ...]] = (

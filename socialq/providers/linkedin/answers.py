@@ -179,12 +179,18 @@ def read_deleted(answer: Answer) -> TakedownOutcome:
     Only LinkedIn's own word that something is not there counts; a page of something in between says nothing.
     """
     row, said = _row(answer), said_in(answer) or Said()
-    if answer.status == 204 or (row.code == _NOT_FOUND and said.code not in {"", _NO_SUCH_PATH}):
+    if answer.status == 204 or says_not_there(answer):
         return TakenDown(evidence=evidence(answer, "taken_down"))
     speechless = answer.status in _MAY_BE_GONE and not said.code
     if speechless or row.publish == "unknown":
         return Unknown(evidence=evidence(answer, "unreadable"))
     return read_failure(answer)
+
+
+def says_not_there(answer: Answer) -> bool:
+    """Say whether it is LinkedIn's own word that there is no such post or comment."""
+    said = said_in(answer) or Said()
+    return _row(answer).code == _NOT_FOUND and said.code not in {"", _NO_SUCH_PATH}
 
 
 def says_upload_expired(answer: Answer) -> bool:

@@ -42,7 +42,7 @@ _BEFORE_MARK: Final = timedelta(minutes=2)
 _DATE_GRAIN: Final = timedelta(seconds=1)
 _PAGE: Final = 100
 _MOST_PAGES: Final = 10
-_LIVE: Final = frozenset({"PUBLISHED", "PUBLISH_REQUESTED", "PROCESSING"})
+LIVE: Final = frozenset({"PUBLISHED", "PUBLISH_REQUESTED", "PROCESSING"})
 """States of a post that is there, or will be without anybody's doing."""
 
 
@@ -192,7 +192,7 @@ def _post_seen(element: object, account: AccountAccess, part: Part) -> _Seen | N
         created_at=created_at,
         text=text,
         files=_files(element.get("content")),
-        is_ours=element.get("author") == account.remote_user_id and state in _LIVE,
+        is_ours=element.get("author") == account.remote_user_id and state in LIVE,
     )
 
 

@@ -29,6 +29,7 @@ from socialq.providers.mastodon.finder import Look
 from socialq.providers.mastodon.limits import DEFAULT_LIMITS, deduplicates_by_key, media_rules, read_limits
 from socialq.providers.mastodon.media import media_ids, steps_left
 from socialq.providers.mastodon.mentions import unknown_mentions
+from socialq.providers.mastodon.reading import read_post
 from socialq.providers.mastodon.rules import OPTIONS, check_parts
 from socialq.providers.waiting import Waiting
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         PrepareFailure,
         PublishOutcome,
         RateLimited,
+        Reading,
         TakedownOutcome,
     )
     from socialq.providers.base import AccountAccess, Part, PrepareStep, Problem
@@ -163,6 +165,10 @@ class Mastodon(Adapter):
         del prepared
         look = Look(http, account, part, now=self._waiting.clock.now())
         return look.run(sent_after=sent_after, claimed_ids=claimed_ids)
+
+    def read_post(self, http: Http, account: AccountAccess, *, remote_id: str) -> Reading:
+        """Ask for the status."""
+        return read_post(http, account, remote_id)
 
     def takedown_call(self, account: AccountAccess, *, remote_id: str) -> Call | None:
         """Build `DELETE /api/v1/statuses/:id`."""

@@ -99,12 +99,18 @@ _NOT_THERE: Final = frozenset({404, 410})
 
 def read_deleted(answer: Answer) -> TakedownOutcome:
     """Translate the answer to `DELETE /api/v1/statuses/:id`; what the API says is not there counts as taken down."""
-    gone = answer.status in _NOT_THERE and "error" in json_object(answer)
-    if gone or (answer.status == 200 and text_id(json_object(answer).get("id")) is not None):
+    if says_not_there(answer) or (
+        answer.status == 200 and text_id(json_object(answer).get("id")) is not None
+    ):
         return TakenDown(evidence=evidence(answer, "deleted"))
     if answer.status in _NOT_THERE or _row(answer.status).publish == "unknown":
         return Unknown(evidence=evidence(answer, "unreadable"))
     return read_failure(answer)
+
+
+def says_not_there(answer: Answer) -> bool:
+    """Say whether it is the API's own word that there is no such status; a proxy's page says nothing."""
+    return answer.status in _NOT_THERE and "error" in json_object(answer)
 
 
 def read_used_up(answer: Answer, *, now: datetime) -> RateLimited | None:

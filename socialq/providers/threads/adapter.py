@@ -64,6 +64,7 @@ class Threads(ContainerAdapter):
     )
     containers: ClassVar[ContainerApi] = ThreadsContainers()
     publish_edge: ClassVar[str] = "threads_publish"
+    posts_edge: ClassVar[str] = "threads"
 
     def connect(
         self, http: Http, *, base_url: str, token: str, remote_user_id: str | None = None

@@ -26,13 +26,14 @@ from socialq.providers.x.media import media_ids, steps_left
 from socialq.providers.x.mentions import unknown_mentions
 from socialq.providers.x.problems import data_of, digits_id, evidence
 from socialq.providers.x.rate import used_up
+from socialq.providers.x.reading import read_post
 from socialq.providers.x.rules import OPTIONS, check_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from socialq.domain.outcomes import LookResult, PrepareFailure, PublishOutcome, TakedownOutcome
+    from socialq.domain.outcomes import LookResult, PrepareFailure, PublishOutcome, Reading, TakedownOutcome
     from socialq.providers.base import (
         AccountAccess,
         AppCredentials,
@@ -148,6 +149,10 @@ class X(Adapter):
         del prepared
         look = Look(http, account, part, now=self._waiting.clock.now())
         return look.run(sent_after=sent_after, claimed_ids=claimed_ids)
+
+    def read_post(self, http: Http, account: AccountAccess, *, remote_id: str) -> Reading:
+        """Ask for the post and its author."""
+        return read_post(http, account, remote_id)
 
     # https://x.com/i/web/status/1 and https://x.com/quillmoss/status/1
     post_forms: ClassVar[tuple[PostForm, ...]] = (

@@ -158,6 +158,7 @@ _ANY_OTHER: Final = _Row(statuses=range(0), code="odd_status", publish="unknown"
 _FIREWALL: Final = _Row(statuses=range(0), code="blocked", publish="transient", otherwise="transient")
 
 _NOT_THERE: Final = frozenset({404, 410})
+_NO_SUCH_POST: Final = "resource-not-found"
 
 _FRESH: Final = timedelta(minutes=2)
 """What X has just taken may be unseen by another of its machines for seconds; after this it is gone."""
@@ -194,6 +195,14 @@ def read_deleted(answer: Answer) -> TakedownOutcome:
     if answer.status in _NOT_THERE or _row(answer).publish == "unknown":
         return Unknown(evidence=evidence(answer, "unreadable"))
     return read_failure(answer)
+
+
+def says_not_there(answer: Answer) -> bool:
+    """Say whether it is X's own word that there is no such post: by a 404, or by a problem in a 200 without data."""
+    if answer.status in _NOT_THERE:
+        return _is_problem(answer)
+    said = said_in(answer) or Said()
+    return answer.status == 200 and not data_of(answer) and _NO_SUCH_POST in said.kinds
 
 
 def says_media_unknown(answer: Answer) -> bool:

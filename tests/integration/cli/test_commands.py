@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from socialq.cli.running import run
+from tests.fixtures_sandbox import MastodonUser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,11 +208,15 @@ def test_a_target_is_cancelled_and_marked_published_by_a_person(
     assert shown["line"]["status"] == "cancelled"
     assert shown["history"][-1]["detail"] == "wrong day"
 
-    link = f"{sandbox.url}/mastodon/@bob/117707294781997056"
+    post = MastodonUser(sandbox.create_account("bob")).post("Hello by hand").json()
+    link = f"{sandbox.url}/mastodon/@bob/{post['id']}"
     never = brand("target", "mark-published", second["id"], link)
     assert never.code == 1
     assert "never sent" in never.err
     brand("target", "cancel", second["id"], "--reason", "went out by hand")
+    wrong = brand("target", "mark-published", second["id"], f"{sandbox.url}/mastodon/@bob/117707294781997056")
+    assert wrong.code == 1
+    assert "names no post" in wrong.err
     marked = brand("target", "mark-published", second["id"], link, "--json").json
     assert marked["status"] == "published"
 

@@ -1,4 +1,4 @@
-"""A large film costs no memory: neither to look at, nor to send in any of the ways that adapters send files.
+"""A large film costs no memory: neither to look at, nor to send in any way that adapters send files.
 
 Each way runs in a process of its own, so that its peak is its own; the film lies sparse on the disk.
 """
@@ -27,6 +27,7 @@ path = Path(sys.argv[1])
 size = path.stat().st_size
 files = MediaFiles(f"file://{path.parent}")
 received = 0
+reply = b"{}"
 
 def listen(listener):
     while True:
@@ -50,7 +51,8 @@ def serve(connection):
             while left and (piece := connection.recv(1 << 20)):
                 left -= len(piece)
                 received += len(piece)
-            connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\n{}")
+            head = b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(reply)
+            connection.sendall(head + reply)
 
 listener = socket.create_server(("127.0.0.1", 0))
 threading.Thread(target=listen, args=(listener,), daemon=True).start()
@@ -83,6 +85,20 @@ _WAYS = {
         "                       byte_size=segment_size(size, index),\n"
         "                       open=functools.partial(open_segment, open_file, index, last=last))\n"
         "    assert http.send(Call(method='POST', url=url, multipart=Multipart(file=piece))).status == 200"
+    ),
+    "adapter": (
+        'reply = b\'{"data":{"id":"1"}}\'\n'
+        "from socialq.providers.base import AccountAccess, MediaItem, Part\n"
+        "from socialq.providers.x import X\n"
+        "film = MediaItem(media_id='m', mime_type='video/mp4', byte_size=size, alt_text='', open=open_file,\n"
+        "                 width=1280, height=720, duration_seconds=60.0)\n"
+        "there = AccountAccess(account_id='a', platform='x', base_url=url.rstrip('/'), handle='h',\n"
+        "                      remote_user_id='1', token='t')\n"
+        "part, done, adapter = Part(number=1, text='A film', key='k', media=(film,)), {}, X()\n"
+        "while steps := adapter.prepare_steps(there, part, done):\n"
+        "    done[steps[0].name] = steps[0].run(http).result\n"
+        "with http.open(adapter.publish_call(there, part, done), deadline_seconds=60) as opened:\n"
+        "    assert adapter.read_publish(opened.send(), part).remote_id == '1'"
     ),
 }
 
