@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import requests
 
 from benchmarks.running import machine, percentile, report, running_stack, wait_until
-from socialq.cli.account import credentials_of
+from socialq.cli.accounts.in_sandbox import credentials_of
 from socialq.cli.demo.channels import Simulated, connected
 from socialq.cli.demo.world import World
 from socialq.desk import clients, library, plan, tenants

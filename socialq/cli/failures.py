@@ -36,7 +36,7 @@ def message_of(error: Exception) -> str:
 
 def _known(error: Exception) -> str | None:
     from socialq.domain.errors import InputRefused
-    from socialq.local.process import LocalServersUnavailable
+    from socialq.local.unavailable import LocalServersUnavailable
     from socialq.settings import ConfigInvalid
     from socialq.store.media_files import MediaStorageUnusable
 

@@ -13,7 +13,7 @@ COMMANDS: Final = {
     "sandbox": ("socialq.cli.sandbox", "Run the simulated platforms."),
     "tenant": ("socialq.cli.tenant", "Agencies: add, list, limit, suspend, resume."),
     "client": ("socialq.cli.client", "Brands of an agency: add, list."),
-    "account": ("socialq.cli.account", "Channels of a brand: connect, add, list, disable, enable."),
+    "account": ("socialq.cli.accounts.commands", "Channels of a brand: connect, add, list, disable, enable."),
     "app": ("socialq.cli.app", "OAuth applications: add, list."),
     "media": ("socialq.cli.media", "Pictures and videos of a brand: add, list, show, variant."),
     "post": ("socialq.cli.post", "Posts: create, reschedule, edit, show."),

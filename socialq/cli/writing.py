@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from socialq.desk.connect import Account
-    from socialq.desk.content import MediaFacts, Piece
+    from socialq.desk.pieces import MediaFacts, Piece
     from socialq.wiring import Wiring
 
 
@@ -117,7 +117,8 @@ def refuse_content(
 
     `links`: whether platforms that pull files by address can be given one.
     """
-    from socialq.desk.content import AccountFacts, rule_problems
+    from socialq.desk.content import rule_problems
+    from socialq.desk.pieces import AccountFacts
     from socialq.desk.refusals import refuse_if
     from socialq.providers.registry import adapter_for
 
@@ -147,7 +148,8 @@ def refuse_content(
 
 
 def _pieces(text: str, files: tuple[MediaFacts, ...], first_comment: str | None) -> list[Piece]:
-    from socialq.desk.content import Piece, parts_of_text
+    from socialq.desk.content import parts_of_text
+    from socialq.desk.pieces import Piece
 
     pieces = [
         Piece(text=part["text"].strip(), media=files if number == 0 else ())

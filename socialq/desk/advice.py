@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from socialq.desk.content import NOBODY, NONE_OWN, Piece, adapter_parts
+from socialq.desk.content import NOBODY, NONE_OWN, adapter_parts
+from socialq.desk.pieces import Piece
 from socialq.desk.refusals import of_platform
 from socialq.desk.tenants import cell_of
 from socialq.desk.variations import all_commented

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from socialq.desk.compose import Draft, clean_labels
-from socialq.desk.content import PartInput, Piece, account_facts, content_of, media_facts
+from socialq.desk.content import PartInput, account_facts, content_of, media_facts
 from socialq.desk.import_rows import PlannedRow, RowChecker, fingerprint
 from socialq.desk.library import keep_file
 from socialq.desk.outgoing import made_files, pins
+from socialq.desk.pieces import Piece
 from socialq.desk.plan import plan_all
 from socialq.desk.processing import Processing
 from socialq.desk.refusals import refusal, unknown
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from socialq.desk.compose import Composed
-    from socialq.desk.content import MediaFacts
+    from socialq.desk.pieces import MediaFacts
     from socialq.media.scanning import Scanner
     from socialq.providers.base import Adapter
     from socialq.store.media_files import MediaFiles

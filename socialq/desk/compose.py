@@ -15,9 +15,7 @@ from psycopg import errors
 from socialq.desk.content import (
     NOBODY,
     NONE_OWN,
-    AccountFacts,
     Content,
-    MediaFacts,
     PartInput,
     account_facts,
     account_problems,
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from socialq.desk.content import OwnOptions, OwnParts
+    from socialq.desk.pieces import AccountFacts, MediaFacts
     from socialq.domain.targets import Target
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Session

@@ -8,12 +8,13 @@ content that leaves here is accepted by each platform's own rules, counted as th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypedDict
 
 from socialq.desk.options import unknown_options
 from socialq.desk.outgoing import as_sent
+from socialq.desk.pieces import AccountFacts, MadeFile, MediaFacts, Piece
 from socialq.desk.refusals import of_platform, of_text, unknown_problem
 from socialq.domain.contents import COMMENT, merged_options, parts_of
 from socialq.domain.errors import InputProblem, InputRefused
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
-    from socialq.desk.outgoing import MadeFile
     from socialq.domain.contents import Role
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Row
@@ -53,52 +53,6 @@ NOBODY: Final[OwnParts] = MappingProxyType({})
 OwnOptions = Mapping["UUID", Mapping[str, Any]]
 """Options of their own, by account id, that go over everybody's there; see `contents.merged_options`."""
 NONE_OWN: Final[OwnOptions] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountFacts:
-    """What composing needs to know of an account."""
-
-    id: UUID
-    client_id: UUID
-    platform: str
-    handle: str
-    status: str
-    limits: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """How people name it: `platform:handle`."""
-        return f"{self.platform}:{self.handle}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MediaFacts:
-    """What composing needs to know of a file."""
-
-    id: UUID
-    client_id: UUID
-    file_name: str
-    mime_type: str
-    byte_size: int
-    alt_text: str
-    status: str = "ready"
-    sha256: str = ""
-    width: int | None = None
-    height: int | None = None
-    duration_seconds: float | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-    variants: Mapping[str, MadeFile] | None = None
-    """What was made of it, by recipe; None: it is not in the library yet."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One part with its files looked up."""
-
-    text: str
-    media: tuple[MediaFacts, ...] = ()
-    role: Role = "post"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

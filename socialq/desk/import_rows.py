@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from socialq.desk.content import Piece, rule_problems
+from socialq.desk.content import rule_problems
 from socialq.desk.library import Inspected, file_of, inspect
+from socialq.desk.pieces import Piece
 from socialq.desk.schedule import Slot, slot_of
 from socialq.domain.errors import InputProblem, InputRefused
 from socialq.domain.keys import import_fingerprint
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
-    from socialq.desk.content import AccountFacts
+    from socialq.desk.pieces import AccountFacts
     from socialq.domain.calendar_csv import CalendarRow
     from socialq.domain.local_time import Resolved
     from socialq.providers.base import Adapter

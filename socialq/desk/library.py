@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from socialq.desk.content import MediaFacts
+from socialq.desk.pieces import MediaFacts
 from socialq.desk.processing import Processing, storage_key
 from socialq.desk.refusals import refusal, unknown
 from socialq.desk.tenants import cell_of

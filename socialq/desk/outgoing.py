@@ -7,9 +7,10 @@ composing, importing and the checks before both ask here, so that all mean the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from socialq.desk.pieces import MadeFile
 from socialq.desk.refusals import refuse_if
 from socialq.domain.errors import InputProblem
 from socialq.media.facts import facts_of
@@ -19,23 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from uuid import UUID
 
-    from socialq.desk.content import AccountFacts, MediaFacts, Piece
+    from socialq.desk.pieces import AccountFacts, MediaFacts, Piece
     from socialq.domain.media_rules import MediaRules
     from socialq.media.facts import FileFacts
     from socialq.providers.base import Adapter
     from socialq.store.sessions import Row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeFile:
-    """A variant as it is stored; `problem`: why it could not be made."""
-
-    sha256: str
-    mime_type: str
-    byte_size: int
-    width: int | None
-    height: int | None
-    problem: str | None = None
 
 
 def made_files(rows: Iterable[Row]) -> dict[UUID, dict[str, MadeFile]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from socialq.desk.library import Media
-    from socialq.desk.outgoing import MadeFile
+    from socialq.desk.pieces import MadeFile
     from socialq.domain.media_rules import MediaRules
     from socialq.providers.base import Adapter
     from socialq.store.media_files import MediaFiles

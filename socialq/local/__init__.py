@@ -5,7 +5,8 @@ way of ending; nothing listens beyond 127.0.0.1; the folders of the user keep th
 """
 
 from socialq.local.dev_keys import development_settings
-from socialq.local.process import LocalServersUnavailable, Server
+from socialq.local.process import Server
 from socialq.local.servers import LocalServers
+from socialq.local.unavailable import LocalServersUnavailable
 
 __all__ = ["LocalServers", "LocalServersUnavailable", "Server", "development_settings"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from socialq.local.process import LocalServersUnavailable
+from socialq.local.unavailable import LocalServersUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

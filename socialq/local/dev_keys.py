@@ -11,8 +11,8 @@ import json
 import secrets
 from typing import TYPE_CHECKING
 
-from socialq.local.process import LocalServersUnavailable
 from socialq.local.run_as import write_once
+from socialq.local.unavailable import LocalServersUnavailable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,12 +19,12 @@ from psycopg import sql
 
 from socialq.local.process import (
     STEP_SECONDS,
-    LocalServersUnavailable,
     Server,
     process_runs,
     wait_until,
 )
 from socialq.local.run_as import own_like, readable_copy
+from socialq.local.unavailable import LocalServersUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,6 +15,8 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from socialq.local.unavailable import LocalServersUnavailable
+
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Sequence
@@ -23,10 +25,6 @@ if TYPE_CHECKING:
 
 STEP_SECONDS = 0.01
 LOG_ROTATE_BYTES = 16 * 1024 * 1024
-
-
-class LocalServersUnavailable(Exception):  # noqa: N818 - named for what the caller meets
-    """A bundled server cannot be used; the message says why and what to do."""
 
 
 class Server(ABC):

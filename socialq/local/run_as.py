@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from socialq.local.process import LocalServersUnavailable
+from socialq.local.unavailable import LocalServersUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from socialq.local.binaries import find_postgres, find_valkey
 from socialq.local.postgres import Postgres
-from socialq.local.process import LocalServersUnavailable, Server, try_lock, wait_until
+from socialq.local.process import Server, try_lock, wait_until
 from socialq.local.run_as import choose_place, choose_user, own_like, write_once
+from socialq.local.unavailable import LocalServersUnavailable
 from socialq.local.valkey import Valkey
 
 if TYPE_CHECKING:

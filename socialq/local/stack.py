@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from socialq.local import run_file, services
 from socialq.local.dev_keys import development_settings
 from socialq.local.messages import Sender
-from socialq.local.process import LocalServersUnavailable, log_tail, process_runs, try_lock, wait_until
+from socialq.local.process import log_tail, process_runs, try_lock, wait_until
 from socialq.local.run_as import own_like
 from socialq.local.servers import LocalServers, free_port
 from socialq.local.supervise import Supervisor, end_group, group_runs
+from socialq.local.unavailable import LocalServersUnavailable
 from socialq.settings import SERVICE, ConfigInvalid, check_connections, load_settings
 from socialq.store import migrate
 

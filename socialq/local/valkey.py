@@ -15,8 +15,9 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from socialq.local.process import LocalServersUnavailable, Server, process_runs, try_lock, wait_until
+from socialq.local.process import Server, process_runs, try_lock, wait_until
 from socialq.local.run_as import own_like, readable_copy
+from socialq.local.unavailable import LocalServersUnavailable
 
 if TYPE_CHECKING:
     from pathlib import Path

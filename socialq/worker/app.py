@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 from celery import Celery
@@ -19,16 +18,13 @@ from socialq.logs import configure_logging, register_secret
 from socialq.wiring import Wiring
 from socialq.worker import remote_control, transport
 from socialq.worker.canary import Canary
-from socialq.worker.draining import Draining
+from socialq.worker.draining import Draining, stopping
 from socialq.worker.events import CalmEvents
 from socialq.worker.prefetch import FewInHand
 from socialq.worker.starting import refuse_wrong_keys, tell_of_few_threads
 
 if TYPE_CHECKING:
     from socialq.settings import Settings
-
-stopping = threading.Event()
-"""Set when this worker was told to stop: windows end, nothing more is claimed."""
 
 
 def make_app(settings: Settings) -> Celery:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+stopping = threading.Event()
+"""Set when this process was told to stop: windows end, nothing more is claimed."""
+
 CUT_SHORT: Final = os.EX_TEMPFAIL
 """The exit code of a worker that was still at something when its time was over."""
 _FLUSH_SECONDS: Final = 3.0

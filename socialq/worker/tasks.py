@@ -17,6 +17,7 @@ from socialq.domain.states import NextKind
 from socialq.store.central import heartbeats
 from socialq.store.patience import PASSING
 from socialq.store.queue_lengths import QueueLengths
+from socialq.worker.draining import stopping
 from socialq.worker.queue import CONTROL, PREPARE_TASK, PUBLISH_TASK, queues
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _message(tenant: str, target: str, seq: int, kind: str) -> Message:
 @contextmanager
 def _at_work_on(wiring: Wiring, message: Message, *, lane: Lane) -> Iterator[bool]:
     """Bind the log context of a message; False: this worker is stopping and has given the message back."""
-    if _stopping():
+    if stopping.is_set():
         # Another worker gets it at once, not at its re-send.
         _give_back(wiring, message, lane)
         wiring.central_index.wake_dispatch()
@@ -121,14 +122,14 @@ def _register_windows(app: Celery, wiring: Wiring) -> None:
     def relay_window(cell: str) -> None:
         with structlog.contextvars.bound_contextvars(window="relay", cell=cell):
             try:
-                wiring.relay_window(cell).run(stopping=_stopping)
+                wiring.relay_window(cell).run(stopping=stopping.is_set)
             except PASSING as error:
                 wiring.cell_watch.lost(cell, error)
 
     @app.task(name="socialq.dispatch_window")
     def dispatch_window() -> None:
         with structlog.contextvars.bound_contextvars(window="dispatch"):
-            wiring.dispatch_window(queues(app)).run(stopping=_stopping)
+            wiring.dispatch_window(queues(app)).run(stopping=stopping.is_set)
 
 
 def _register_sweeps(app: Celery, wiring: Wiring) -> None:
@@ -182,9 +183,3 @@ def _register_upkeep(app: Celery, wiring: Wiring) -> None:
     @app.task(name="socialq.vacuum_check")
     def vacuum_check() -> None:
         wiring.vacuum_check.check()
-
-
-def _stopping() -> bool:
-    from socialq.worker.app import stopping
-
-    return stopping.is_set()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from socialq.cli.account import credentials_of
+from socialq.cli.accounts.in_sandbox import credentials_of
 from socialq.desk import connect
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ import pytest
 
 from socialq.desk import library, processing, shown_media
 from socialq.desk.compose import create_post
-from socialq.desk.content import AccountFacts, Piece, rule_problems
+from socialq.desk.content import rule_problems
 from socialq.desk.edit import edit_post
 from socialq.desk.library import add_media, inspect
+from socialq.desk.pieces import AccountFacts, Piece
 from socialq.desk.resolve import cancel
 from socialq.domain.errors import InputRefused
 from socialq.domain.ids import new_id

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import click
 
+from socialq.cli.accounts.loopback import Loopback
 from socialq.cli.client import tenant_option
 from socialq.cli.failures import Failure
-from socialq.cli.loopback import Loopback
 from socialq.cli.opening import actor, opened
 from socialq.cli.output import json_option, print_json
 
@@ -85,7 +85,7 @@ def connect(
     Where the browser runs on another machine, copy the address that it was sent back to, and call this again
     with --redirected-to. An account that is known already gets the new tokens and keeps its posts.
     """
-    from socialq.cli.signing_in import connect_by_password
+    from socialq.cli.accounts.signing_in import connect_by_password
     from socialq.desk.connect import known_adapter
     from socialq.providers.registry import adapter_for
 
@@ -197,7 +197,7 @@ def _begin(
 
 def _in_sandbox(wiring: Wiring, platform: str, redirect_uri: str) -> tuple[str, AppCredentials | None]:
     """Return the platform's place in the sandbox, and an application there if a person must register it."""
-    from socialq.cli.account import asked_of_sandbox
+    from socialq.cli.accounts.in_sandbox import asked_of_sandbox
     from socialq.desk.connect import known_adapter
     from socialq.providers.base import AppCredentials
     from socialq.providers.registry import adapter_for

@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
+from socialq.cli.accounts.connecting import connect
+from socialq.cli.accounts.credentials import Credentials, connected, may_be_private, signed_in
+from socialq.cli.accounts.in_sandbox import credentials_of, made_in_sandbox
 from socialq.cli.client import tenant_option
-from socialq.cli.consenting import connect
-from socialq.cli.failures import Failure
 from socialq.cli.opening import actor, opened
 from socialq.cli.output import cell, json_option, print_json, show, status, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
-    from socialq.desk.clients import Client
     from socialq.desk.connect import Account
-    from socialq.providers.base import AppCredentials
     from socialq.wiring import Wiring
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
-    """What an account is connected with."""
-
-    base_url: str
-    token: str = field(repr=False)
-    refresh_token: str | None = field(default=None, repr=False)
-    expires_in_seconds: int | None = None
-    client_id: str | None = None
-    client_secret: str = field(default="", repr=False)
-    scopes: frozenset[str] | None = None
-
-    def expires_at(self, now: datetime) -> datetime | None:
-        """Return when the token ends, if that was said."""
-        return None if self.expires_in_seconds is None else now + timedelta(seconds=self.expires_in_seconds)
-
-    def app(self) -> AppCredentials | None:
-        """Return the application that the tokens were given to, if it was named."""
-        from socialq.providers.base import AppCredentials
-
-        if self.client_id is None:
-            return None
-        return AppCredentials(client_id=self.client_id, client_secret=self.client_secret)
 
 
 @click.group(name="account")
@@ -125,52 +96,6 @@ def add(
         click.echo(f"Connected {account.name} for {brand.name} ({account.id}).")
 
 
-def signed_in(
-    wiring: Wiring, given: Credentials, *, platform: str, identifier: str, private: bool
-) -> Credentials:
-    """Trade the app password for tokens; it is not kept."""
-    from socialq.desk import connect
-
-    now = wiring.clock.now()
-    granted = connect.sign_in(
-        wiring.http,
-        platform=platform,
-        base_url=given.base_url,
-        identifier=identifier,
-        password=given.token,
-        now=now,
-        allow_private_addresses=private,
-    )
-    left = None if granted.expires_at is None else max(1, int((granted.expires_at - now).total_seconds()))
-    return Credentials(
-        base_url=given.base_url,
-        token=granted.access_token,
-        refresh_token=granted.refresh_token,
-        expires_in_seconds=left,
-    )
-
-
-def connected(wiring: Wiring, brand: Client, given: Credentials, *, platform: str, private: bool) -> Account:
-    from socialq.desk import connect
-
-    return connect.add_account(
-        wiring.stores,
-        wiring.vault,
-        wiring.http,
-        tenant=brand.tenant_id,
-        client=brand.id,
-        platform=platform,
-        base_url=given.base_url,
-        token=given.token,
-        refresh_token=given.refresh_token,
-        token_expires_at=given.expires_at(wiring.clock.now()),
-        app=given.app(),
-        scopes=given.scopes,
-        actor=actor(),
-        allow_private_addresses=private,
-    )
-
-
 @command.command("list")
 @tenant_option
 @json_option
@@ -191,65 +116,8 @@ def list_all(*, tenant: str, as_json: bool) -> None:
     show(built, empty=f"{agency.name} has no account yet: `socialq account add` connects one.")
 
 
-def made_in_sandbox(url: str, *, platform: str, name: str) -> dict[str, Any]:
-    """Make an account in the sandbox, or take the one it has; returns what it says of it, its tokens included."""
-    return asked_of_sandbox(url, "/_accounts", {"platform": platform, "account": name})
-
-
-def asked_of_sandbox(url: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Ask the running sandbox's control interface for something."""
-    import requests
-
-    if not url:
-        raise Failure(
-            "Error: no sandbox is known: start `socialq up --sandbox`, or `socialq sandbox` and set"
-            " SOCIALQ_SANDBOX_URL to its address"
-        )
-    try:
-        answer = requests.post(f"{url}{path}", json=body, timeout=5)
-        content = answer.json()
-    except (requests.RequestException, ValueError):
-        raise Failure(f"Error: the sandbox at {url} does not answer: is it running?") from None
-    if answer.status_code != 200:
-        raise Failure(f"Error: the sandbox refuses: {content.get('error', answer.status_code)}")
-    return dict(content)
-
-
-def credentials_of(made: dict[str, Any]) -> Credentials:
-    """Read what the sandbox says of an account; on some platforms it has no more than a token."""
-    client_id = made.get("client_id")
-    if client_id is None:
-        # A session needs no application to be carried on.
-        return Credentials(
-            base_url=made["base_url"],
-            token=made["access_token"],
-            refresh_token=made.get("refresh_token"),
-            expires_in_seconds=made.get("expires_in"),
-        )
-    return Credentials(
-        base_url=made["base_url"],
-        token=made["access_token"],
-        refresh_token=made.get("refresh_token"),
-        expires_in_seconds=made.get("expires_in"),
-        client_id=client_id,
-        client_secret=made.get("client_secret") or "",
-        scopes=frozenset(made["scopes"].split()),
-    )
-
-
 def _read(file: IO[str] | None) -> str | None:
     return None if file is None else file.read()
-
-
-def may_be_private(wiring: Wiring, *, in_sandbox: bool) -> bool:
-    """Say whether this account's address may be on a private network."""
-    allowed = wiring.settings.allow_private_addresses
-    if in_sandbox and not allowed:
-        raise Failure(
-            "Error: the sandbox is on a private address, and calling those is not allowed: set"
-            " SOCIALQ_ALLOW_PRIVATE_ADDRESSES=true, here and for the workers (`socialq up --sandbox` does)"
-        )
-    return allowed
 
 
 @command.command("disable")

@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from socialq.cli.accounts.credentials import Credentials, connected, may_be_private, signed_in
 from socialq.cli.naming import chosen_accounts
 
 if TYPE_CHECKING:
-    from socialq.cli.account import Credentials
     from socialq.desk.connect import Account
     from socialq.providers.base import Adapter
     from socialq.wiring import Wiring
@@ -33,7 +33,6 @@ def connect_by_password(
     password_file: IO[str] | None,
 ) -> Account:
     """Sign in and connect; a known `account` is the only one that its new tokens may be for."""
-    from socialq.cli.account import Credentials, connected, may_be_private, signed_in
     from socialq.desk import clients, connect, tenants
 
     agency = tenants.find(wiring.stores, tenant)
