@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from socialq.desk.resolve import _NEVER_SENT, _published_move
 from socialq.desk.schedule import _PLANNED, Slot, _planned
 from socialq.domain import sent_again
+from socialq.domain.by_hand import NEVER_SENT, published_move
 from socialq.domain.states import CANCELLABLE, RETRYABLE, TERMINAL, TargetStatus
 from socialq.domain.targets import Move, PartState
 
@@ -113,7 +113,7 @@ class People:
         cell = self.world.cell
         if target.status in {S.PUBLISHED, S.PUBLISHING}:
             return False
-        if target.status in _NEVER_SENT and target.attempt_count == 0:
+        if target.status in NEVER_SENT and target.attempt_count == 0:
             return False
         parts, now = cell.parts[target.id], self.world.clock.now()
         if len(parts) > 1:
@@ -132,7 +132,9 @@ class People:
         if not cell.see(target, 1, live[0].id):
             return False
         cell.keep_id(target.id, 1, live[0].id)
-        return cell.apply(target, _published_move(target, parts, now=now, actor="person")) is not None
+        return (
+            cell.apply(target, published_move(target, parts, now=now, said="marked as published")) is not None
+        )
 
     def edit(self, target: Target) -> bool:
         """They change the text, have it approved and give it a time, all at once."""

@@ -6,22 +6,21 @@ another target owns or that the platform says is another account's; no transacti
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from socialq.desk.links import FIELD as LINK_FIELD
 from socialq.desk.links import RemotePost, remote_post
 from socialq.desk.refusals import no_target, refusal
 from socialq.desk.resolve.locked import account_of, applied
 from socialq.desk.tenants import cell_of
+from socialq.domain.by_hand import NEVER_SENT, published_move
 from socialq.domain.keys import publication_key
 from socialq.domain.outcomes import CannotTell, NotStanding, Standing
 from socialq.domain.states import TargetStatus
-from socialq.domain.targets import Move
 from socialq.providers.registry import UnknownPlatform, adapter_for
 from socialq.store.cell import post_targets, settlements, target_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from socialq.store.stores import Stores
 
 S = TargetStatus
-
-_NEVER_SENT: Final = frozenset({S.DRAFT, S.INVALID, S.READY, S.SCHEDULED})
-"""Without an attempt nothing of these can be on the platform: marking one would lose a post that never went out."""
 
 
 class Reader(Protocol):
@@ -70,7 +66,7 @@ def mark_published(
         first = _record_first_part(session, target, parts[0], post, now=now)
         said = f"marked as published by {actor}{not_verified}"
         moved = applied(
-            post_targets.apply(session, target, _published_move(target, parts, now=now, said=said))
+            post_targets.apply(session, target, published_move(target, parts, now=now, said=said))
         )
         key = publication_key(moved.id, moved.key_instant or now, moved.version_id)
         settlements.publish(session, target=moved, publication_key=key, first=first)
@@ -87,7 +83,7 @@ def _markable(session: Session, target_id: UUID, link_or_id: str) -> tuple[Targe
     if target.status is S.PUBLISHING:
         problem = "is being sent at this moment"
         raise refusal("target", target_id, problem, "wait for the outcome, then look again")
-    if target.status in _NEVER_SENT and target.attempt_count == 0:
+    if target.status in NEVER_SENT and target.attempt_count == 0:
         problem = "was never sent, so it can't be live by us"
         raise refusal("target", target_id, problem, "cancel it if its post is live by another way")
     return target, _named_post(link_or_id, account_of(session, target))
@@ -130,21 +126,6 @@ def _record_first_part(
         accepted_at=now,
     )
     return next(found for found in target_parts.full_parts(session, target.id) if found.part_no == 1)
-
-
-def _published_move(target: Target, parts: Sequence[PartState], *, now: datetime, said: str) -> Move:
-    unseen = [part.part_no for part in parts if part.part_no > 1 and not part.live]
-    detail = said
-    if unseen:
-        numbers = ", ".join(str(number) for number in unseen)
-        detail += f"; part {numbers} of {len(parts)} was not checked"
-    return Move(
-        to=S.PUBLISHED,
-        reason="marked_published",
-        detail=detail,
-        changes={"published_at": now, "key_instant": target.key_instant or target.publish_at or now},
-        event="target.published",
-    )
 
 
 def _named_post(link_or_id: str, account: Row) -> RemotePost:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -106,14 +108,14 @@ def tasks(lanes: Lanes, monkeypatch: pytest.MonkeyPatch) -> Any:
             done.append(True)
             return window.scan()
 
-        monkeypatch.setattr(module, "_stopping", lambda: bool(done))
+        monkeypatch.setattr(module, "stopping", SimpleNamespace(is_set=lambda: bool(done)))
         return replace(window, scan=scan)
 
     monkeypatch.setattr(lanes.wiring, "relay_window", once)
     monkeypatch.setattr(module, "queues", lambda _app: lanes.queues)
 
     def run(name: str, *arguments: Any) -> None:
-        monkeypatch.setattr(module, "_stopping", lambda: False)
+        monkeypatch.setattr(module, "stopping", threading.Event())
         app.known[f"socialq.{name}"](*arguments)
 
     return run
